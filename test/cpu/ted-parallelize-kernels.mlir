@@ -338,3 +338,80 @@ func.func @near_rows_at_data(%v: memref<32x128xf32>, %at: memref<32xindex>, %y: 
   } {ted.parallel_inside}
   return
 }
+
+// -----
+
+// Bounds that a step moves: units are those of the most iterations, from the first one of the step on.
+// CHECK: func.func private @{{triangle_[0-9a-f]*}}(%[[U:.*]]: index, %[[T:.*]]: index, %{{.*}}: memref<64x256xf32> {llvm.noalias})
+// CHECK: %[[PART:.*]] = arith.muli %[[U]], %c[[SIZE:[0-9]+]]
+// CHECK: %[[END:.*]] = arith.addi %[[PART]], %c[[SIZE]]
+// CHECK: %[[FIRST:.*]] = arith.addi %[[T]], %[[PART]]
+// CHECK: %[[BEHIND:.*]] = arith.addi %[[T]], %{{.*}}
+// CHECK: %[[LAST:.*]] = arith.minsi %[[BEHIND]], %c64
+// CHECK: scf.for %{{.*}} = %[[FIRST]] to %[[LAST]]
+// CHECK-LABEL: func.func @triangle
+// CHECK: scf.for %[[T:.*]] =
+// CHECK: call @triangle_
+func.func @triangle(%x: memref<64x256xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c256 = arith.constant 256 : index
+  %one = arith.constant 1.0 : f32
+  scf.for %t = %c0 to %c64 step %c1 {
+    scf.for %i = %t to %c64 step %c1 {
+      scf.for %j = %c0 to %c256 step %c1 {
+        memref.store %one, %x[%i, %j] : memref<64x256xf32>
+      }
+    } {ted.parallel}
+  }
+  return
+}
+
+// -----
+
+// What a loop repeats on the same results is cut, and each unit runs the loop on its part. Where
+// turns move through the results, or read them, the loop stays and each turn is cut.
+// CHECK: func.func private @{{repeats_[0-9a-f]*}}(%[[U:.*]]: index,
+// CHECK: scf.for %[[R:.*]] = %c0{{.*}} to %c32
+// CHECK: memref.subview %{{.*}}[%[[R]], 0] [1, 4096]
+// CHECK: linalg.generic
+// CHECK-LABEL: func.func @repeats
+// CHECK-NOT: scf.for
+// CHECK: call @repeats_
+// CHECK: scf.for
+// CHECK: call @repeats_
+// CHECK: scf.for
+// CHECK: call @repeats_
+#line = affine_map<(d0) -> (d0)>
+func.func @repeats(%x: memref<32x4096xf32> {llvm.noalias}, %y: memref<4096xf32> {llvm.noalias}, %z: memref<32x4096xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  scf.for %r = %c0 to %c32 step %c1 {
+    %row = memref.subview %x[%r, 0] [1, 4096] [1, 1] : memref<32x4096xf32> to memref<4096xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#line, #line], iterator_types = ["parallel"]} ins(%row : memref<4096xf32, strided<[1], offset: ?>>) outs(%y : memref<4096xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  scf.for %r = %c0 to %c32 step %c1 {
+    %row = memref.subview %z[%r, 0] [1, 4096] [1, 1] : memref<32x4096xf32> to memref<4096xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#line, #line], iterator_types = ["parallel"]} ins(%y : memref<4096xf32>) outs(%row : memref<4096xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  scf.for %r = %c0 to %c32 step %c1 {
+    %row = memref.subview %x[%r, 0] [1, 4096] [1, 1] : memref<32x4096xf32> to memref<4096xf32, strided<[1], offset: ?>>
+    %first = memref.subview %x[0, 0] [1, 4096] [1, 1] : memref<32x4096xf32> to memref<4096xf32, strided<[1]>>
+    linalg.generic {indexing_maps = [#line, #line], iterator_types = ["parallel"]} ins(%row : memref<4096xf32, strided<[1], offset: ?>>) outs(%first : memref<4096xf32, strided<[1]>>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}

@@ -40,6 +40,6 @@ class TedParallelizeKernels:
                 for decision in list(decide(function, cpu, made)):
                     site, choice = decision.site, decision.choice
                     forget(site.op, THREADS)
-                    with ir.InsertionPoint(site.op), site.op.location:
+                    with ir.InsertionPoint(site.outer), site.op.location:
                         choice.row.emit(site, choice.plan)
             check_is_seen(module.operation, (), THREADS)

@@ -11,12 +11,13 @@ from collections.abc import Callable
 from math import ceil
 
 from ted.cpu.partial_totals import join_totals, partial_totals, total_of_unit
+from ted.cpu.repeated import repeated
 from ted.cpu.ted_outline_kernels import Kernel
 from ted.cpu.unit_slices import shift, slice_of, sliced
-from ted.cpu.units import Columns, Cut, Iterations, Site, nested_loop, own_memory
-from ted.cpu.work import trips
+from ted.cpu.units import Columns, Cut, Iterations, Site, counts_up, nested_loop, own_memory
+from ted.cpu.work import most_trips, trips
 from ted.mlir import arith, func, ir, linalg, memref, scf
-from ted.mlir.building import Index, bounds_of_part, constant, scale
+from ted.mlir.building import Index, add, bounds_of_part, constant, scale
 from ted.mlir.combining import combiners
 from ted.mlir.generic import Generic
 from ted.mlir.queries import copied_with, defining, is_inside
@@ -54,17 +55,24 @@ def emit_slices(site: Site, cut: Cut) -> None:
     if site.op.name == "linalg.fill":
         _emit_fill(site, cut)
         return
-    generic = Generic(site.op)
 
-    def part(first: Index, size: int) -> None:
+    def part(_: ir.Value, first: Index, size: int) -> None:
+        if site.loop is not None:
+            op = repeated(copied_with(site.loop, {}))
+            assert op is not None, "a copy of the loop"
+            with ir.InsertionPoint(op):
+                sliced(op, _parts(Generic(op), cut.loop, first, size), {cut.loop: first})
+            op.erase()
+            return
+        generic = Generic(site.op)
         operands = _parts(generic, cut.loop, first, size)
         outputs = dict(zip(generic.outputs, operands[generic.count_inputs :], strict=True))
         for fill in site.fills:
             linalg.fill(fill.operands[0], outs=[outputs[fill.operands[1]]])
         sliced(site.op, operands, {cut.loop: first})
 
-    site.outline(*_in_units(site, cut, lambda _, first, size: part(first, size)))
-    for op in (*site.fills, site.op):
+    site.outline(*_in_units(site, cut, part))
+    for op in (*site.fills, site.outer):
         op.erase()
 
 
@@ -105,15 +113,21 @@ def emit_partial_sums(site: Site, cut: Cut) -> None:
 
 
 def emit_iterations(site: Site, plan: Iterations) -> None:
-    """Each unit runs some iterations, with memory of its own for what only they use."""
+    """Each unit runs some iterations, with memory of its own for what only they use.
+
+    Where bounds vary, units are those of the most iterations; the last ones may have none.
+    """
     outer = site.op
     inner = nested_loop(outer) if plan.nested else None
-    total = trips(outer) * (trips(inner) if inner is not None else 1)
+    total = (most_trips(outer) or 0) * (trips(inner) if inner is not None else 1)
     count = ceil(total / plan.size)
     private = [op for op in own_memory(outer) if not len(op.operands) and _is_direct(op, outer)]
 
     def body(unit: ir.Value) -> None:
         first, last = bounds_of_part(unit, plan.size, total)
+        if not counts_up(outer):
+            first, last = (add(outer.operands[0], end) for end in (first, last))
+            last = arith.MinSIOp(constant(last), outer.operands[1]).result
         known = {old.results[0]: copied_with(old, {}).results[0] for old in private}
         made = scf.ForOp(constant(first), constant(last), constant(1))
         with ir.InsertionPoint(made.body):

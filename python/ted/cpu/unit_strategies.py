@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ted.cpu.repeated import repeated
 from ted.cpu.ted_outline_kernels import Kernel
 from ted.cpu.unit_loops import emit_columns, emit_iterations, emit_partial_sums, emit_slices
 from ted.cpu.units import (
@@ -74,11 +75,13 @@ def _sites(block: ir.Block, cpu: Cpu, outline: Outline) -> Iterator[Site]:
         outputs = Generic(op).outputs if op.name == "linalg.generic" else []
         mine = tuple(f for f in fills if f.operands[1] in outputs)
         whole = [Site(f, (), cpu, outline) for f in fills if f not in mine]
-        fills = []
+        fills, once = [], None
         if _is_site(op):
             whole.append(Site(op, mine, cpu, outline))
-        yield from (site for site in whole if Kernel([*site.fills, site.op]).is_callable)
-        if not _is_site(op) and op.name in ("scf.for", "scf.if"):
+        elif (once := repeated(op)) is not None:
+            whole.append(Site(once, (), cpu, outline, op))
+        yield from (site for site in whole if Kernel([*site.fills, site.outer]).is_callable)
+        if not _is_site(op) and once is None and op.name in ("scf.for", "scf.if"):
             for region in op.regions:
                 for inner in region.blocks:
                     yield from _sites(inner, cpu, outline)

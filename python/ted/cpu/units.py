@@ -14,7 +14,7 @@ from typing import Any
 from ted.cpu.contraction_plan import PACK_CYCLES, Plan, streams
 from ted.cpu.plans import plan_of
 from ted.cpu.unit_slices import may_slice
-from ted.cpu.work import bytes_of, cycles, trips
+from ted.cpu.work import bytes_of, cycles, most_trips, trips
 from ted.forking import cached_property
 from ted.linalg.contractions import ELEMENT_BYTES, MARK, recognise
 from ted.linalg.loops import PARALLEL, PARALLEL_INSIDE
@@ -41,6 +41,7 @@ POINTS_PER_PARTIAL = 16
 MOST_PRIVATE_BYTES = 1 << 24
 # What packing a panel costs for the rows of one unit, by what their products cost.
 PACKING_SHARE = 1 / 20
+_REPEATED = "a loop around it adds to the same results"
 Outline = Callable[[ir.Operation, int], None]
 
 
@@ -48,13 +49,20 @@ Outline = Callable[[ir.Operation, int], None]
 class Site:
     """An operation, the fills right before it of what it adds to, and the CPU.
 
-    `outline` makes functions of a loop over so many units.
+    `outline` makes functions of a loop over so many units. `loop` repeats the operation on the same
+    results: each unit runs all of it, on its part.
     """
 
     op: ir.Operation
     fills: tuple[ir.Operation, ...]
     cpu: Cpu
     outline: Outline
+    loop: ir.Operation | None = None
+
+    @property
+    def outer(self) -> ir.Operation:
+        """All that a unit has a part of."""
+        return self.loop or self.op
 
     @cached_property
     def generic(self) -> Generic | None:
@@ -73,7 +81,7 @@ class Site:
     @cached_property
     def units(self) -> int:
         """Units of a grain each, by the estimated time of the operation."""
-        return units_of(cycles(self.op, self.cpu), self.cpu)
+        return units_of(cycles(self.outer, self.cpu), self.cpu)
 
     def if_long(self, plan: Any) -> Any:
         """The plan; only where somebody asks for it, when it is too short for two threads."""
@@ -133,6 +141,8 @@ def partial_sums(site: Site) -> Any:
     generic = site.generic
     if generic is None or generic.is_map:
         return Declined("it sums nothing over constant extents")
+    if site.loop is not None:
+        return Declined(_REPEATED)
     joined = combiners(generic)
     if joined is None or not all(_is_wide(c.kind) for c in joined):
         return Declined("partial results are not joined by one operation on wide numbers")
@@ -152,6 +162,8 @@ def partial_sums(site: Site) -> Any:
 def check_partial_sums(site: Site, plan: Cut) -> str | None:
     """The rule that a cut breaks which somebody asked for."""
     assert site.generic is not None, "the row matched"
+    if site.loop is not None:
+        return _REPEATED
     return _check(site, plan, _summed(site.generic))
 
 
@@ -159,26 +171,25 @@ def iterations(site: Site) -> Any:
     """Iterations of a loop that touch different elements."""
     if site.op.name != "scf.for" or PARALLEL not in site.op.attributes or len(site.op.results):
         return Declined("it is no loop whose iterations are known to be apart")
-    if not _counts_up(site.op):
-        return Declined("its bounds are not constant")
+    most = most_trips(site.op)
+    if most is None or constant_of(site.op.operands[2]) != 1:
+        return Declined("nothing is known of its bounds, or its steps are no ones")
     own = own_memory(site.op)
     if any(op.block != site.op.block for op in own):
         return Declined("memory that only it uses may keep a state over a loop around it")
     if sum(bytes_of(op.results[0].type) for op in own) > MOST_PRIVATE_BYTES:
         return Declined(f"a thread would have more than {MOST_PRIVATE_BYTES} bytes for itself")
     inner = nested_loop(site.op)
-    count = trips(site.op)
-    nested = inner is not None and count < ENOUGH_UNITS
-    if nested and inner is not None:
-        count *= trips(inner)
+    nested = inner is not None and counts_up(site.op) and most < ENOUGH_UNITS
+    count = most * (trips(inner) if nested and inner is not None else 1)
     size = unit_size(count, 1, site.units)
     return site.if_long(Iterations(size, nested)) if size else Declined("it runs once at most")
 
 
 def check_iterations(site: Site, plan: Iterations) -> str | None:
     """The rule that iterations break which somebody asked for."""
-    if plan.nested and nested_loop(site.op) is None:
-        return "nested needs a parallel loop that is all that the loop does"
+    if plan.nested and (nested_loop(site.op) is None or not counts_up(site.op)):
+        return "nested needs a parallel loop that is all that the loop does, and constant bounds"
     return None if plan.size >= 1 else "size is 1 or more"
 
 
@@ -240,7 +251,7 @@ def nested_loop(loop: ir.Operation) -> ir.Operation | None:
     rest = [o for o in body if o.name not in ("scf.for", "scf.yield", "arith.constant")]
     if len(loops) != 1 or rest or PARALLEL not in loops[0].attributes or len(loops[0].results):
         return None
-    return loops[0] if _counts_up(loops[0]) else None
+    return loops[0] if counts_up(loops[0]) else None
 
 
 def _check(site: Site, plan: Cut, loops: list[int]) -> str | None:
@@ -249,7 +260,8 @@ def _check(site: Site, plan: Cut, loops: list[int]) -> str | None:
     return None if plan.size >= 1 else "size is 1 or more"
 
 
-def _counts_up(loop: ir.Operation) -> bool:
+def counts_up(loop: ir.Operation) -> bool:
+    """Whether a loop runs from 0 to a constant, one by one."""
     lower, upper, step = (constant_of(v) for v in list(loop.operands)[:3])
     return lower == 0 and step == 1 and upper is not None
 

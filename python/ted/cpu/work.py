@@ -9,7 +9,7 @@ cycles on, and what is taken for half or for twice as long is cut into other pie
 
 from __future__ import annotations
 
-from math import prod
+from math import ceil, prod
 
 from ted.ir.operations import ROOT, TRANSCENDENTAL
 from ted.linalg.contractions import MARK
@@ -17,6 +17,7 @@ from ted.linalg.data_reads import reports
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.generic import generic_of
+from ted.mlir.index_values import range_of
 from ted.mlir.queries import constant_of, defining, trip_count
 from ted.mlir.queries import operations as named
 
@@ -77,11 +78,23 @@ def operations(op: ir.Operation) -> int:
 
 
 def trips(loop: ir.Operation) -> int:
-    """How often a loop runs, a guess where only the run knows."""
+    """How often a loop runs; half of the most, or a guess, where only the run knows."""
     known = trip_count(loop)
-    if known is None:
-        return _distance(loop.operands[0], loop.operands[1]) or UNKNOWN_TRIPS
-    return max(0, known)
+    if known is not None:
+        return max(0, known)
+    distance, most = _distance(loop.operands[0], loop.operands[1]), most_trips(loop)
+    if distance or most is None:
+        return distance or UNKNOWN_TRIPS
+    return ceil(most / 2)
+
+
+def most_trips(loop: ir.Operation) -> int | None:
+    """How often a loop runs at most, by the ranges of its bounds."""
+    first, last = (range_of(bound) for bound in list(loop.operands)[:2])
+    step = constant_of(loop.operands[2])
+    if first is None or last is None or step is None or step <= 0:
+        return None
+    return max(0, -(-(last[1] - first[0]) // step))
 
 
 def _distance(lower: ir.Value, upper: ir.Value) -> int | None:

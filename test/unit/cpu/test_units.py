@@ -68,6 +68,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Arrays]] = {
                   [_floats(2, 33, 8), _floats(2, 33, 8), _floats(2, 33, 8)]),
     "running sums": (lambda x: (ted.cumsum(x, 0), ted.cumsum(x, 1)), [_floats(45, 67)]),
     "triangle": (lambda x: ted.tril(x) @ x, [_floats(40, 40)]),
+    "blocks of steps": (lambda a: ted.cholesky(a + 99 * ted.eye(130, dtype="float32")),
+                        [_floats(130, 130)]),
     "steps": (_gradient(_steps, 2), [_floats(6, 17, 9), _floats(9, 9)]),
     "layers of steps": (_layers, [_floats(3, 40, 40), _floats(40, 40), _floats(40, 40)]),
     "rows at data": (lambda x, v: ted.index_add(x, 0, _rows(), v),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ted.cpu.work import UNKNOWN_TRIPS, bytes_of, cycles, trips
+from ted.cpu.work import UNKNOWN_TRIPS, bytes_of, cycles, most_trips, trips
 from ted.cpu.work import operations as count_of_operations
 from ted.machine import named_cpu
 from ted.mlir import arith, ir, memref
@@ -24,6 +24,10 @@ func.func @loops(%n: index, %x: memref<{n}x{n}xf32>) {{
   scf.for %i = %n to %least step %c1 {{ }}
   scf.for %i = %c0 to %n step %c1 {{ }}
   scf.for %i = %c0 to %end step %c1 {{ }}
+  scf.for %i = %c0 to %c64 step %c1 {{
+    scf.for %j = %c3 to %i step %c1 {{ }}
+    scf.for %j = %i to %c64 step %c3 {{ }}
+  }}
   return
 }}"""
 MAP = """
@@ -37,11 +41,14 @@ func.func @map(%x: memref<{n}x{n}xf32>) {{
 }}"""  # noqa: E501
 
 
-def test_trips_are_those_of_the_bounds_or_a_guess() -> None:
+def test_trips_are_those_of_the_bounds_half_of_the_most_or_a_guess() -> None:
     with ir.Context():
         module = ir.Module.parse(LOOPS.format(n=4))
         loops = operations(module.operation, "scf.for")
-        assert [trips(loop) for loop in loops] == [22, 0, 64, 64, UNKNOWN_TRIPS, UNKNOWN_TRIPS]
+        known, guessed = [22, 0, 64, 64], [UNKNOWN_TRIPS, UNKNOWN_TRIPS]
+        assert [trips(loop) for loop in loops] == [*known, *guessed, 30, 11, 64]
+        assert [most_trips(loop) for loop in loops[-3:]] == [60, 22, 64]
+        assert most_trips(loops[4]) is None
 
 
 def test_four_times_the_points_take_four_times_as_long() -> None:
