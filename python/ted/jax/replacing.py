@@ -31,10 +31,13 @@ _NAMES: Mapping[Any, str] = {
     linalg.cholesky_p: "cholesky", linalg.triangular_solve_p: "triangular_solve",
     linalg.lu_p: "lu", linalg.eigh_p: "eigh", linalg.svd_p: "svd",
     linalg.qr_p: "qr", linalg.householder_product_p: "householder_product",
+    linalg.tridiagonal_solve_p: "tridiagonal_solve", lax.abs_p: "abs",
     lax.max_p: "max", lax.min_p: "min", lax.clamp_p: "clamp",
     lax.reduce_max_p: "reduce_max", lax.reduce_min_p: "reduce_min",
 }  # fmt: skip
 
+# Of complex matrices as well.
+_OF_PAIRS = (linalg.lu_p, linalg.triangular_solve_p)
 # What has a function of two numbers as a parameter, which stays a combiner.
 _COMBINING = ("reduce", "scatter", "select_and")
 # Functions of JAX with a rule that says what their slope is at a bend.
@@ -126,7 +129,8 @@ def _call(eqn: Any, name: str, given: Mapping[str, Any]) -> Any:
 
 
 def _fits(eqn: Any) -> bool:
-    """Whether ted has it: of real numbers, all values of a part."""
+    """Whether ted has it: of real numbers or such pairs, all values of a part."""
     given = eqn.params
     some = given.get("pivoting", False) or given.get("subset_by_index") is not None
-    return all(v.aval.dtype.kind == "f" for v in eqn.invars) and not some
+    kinds = "fc" if eqn.primitive in _OF_PAIRS else "f"
+    return all(v.aval.dtype.kind in kinds for v in eqn.invars) and not some

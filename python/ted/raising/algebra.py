@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import ted
+from ted.frontend.complex_pairs import Complex, applied
+from ted.raising import complex_algebra
 
 
 def _lower_factor(a: Any, **_: Any) -> Any:
@@ -13,19 +15,26 @@ def _lower_factor(a: Any, **_: Any) -> Any:
 
 
 def _divided_by_triangle(
-    a: Any, b: Any, left_side: bool, lower: bool, transpose_a: bool, unit_diagonal: bool, **_: Any
-) -> Any:
+    a: Any, b: Any, left_side: bool, lower: bool, transpose_a: bool, unit_diagonal: bool,
+    conjugate_a: bool = False,
+) -> Any:  # fmt: skip
     """The x with a x = b, or x a = b, which is that of both turned."""
+    is_pair = isinstance(a, Complex)
+    if conjugate_a and is_pair:
+        a = applied("conj", a)
     if not left_side:
-        b, transpose_a = ted.matrix_transpose(b), not transpose_a
+        b, transpose_a = b.mT, not transpose_a
     if transpose_a:
-        a, lower = ted.matrix_transpose(a), not lower
-    x = ted.linalg.solve_triangular(a, b, lower=lower, unit_diagonal=unit_diagonal)
-    return x if left_side else ted.matrix_transpose(x)
+        a, lower = a.mT, not lower
+    solved = complex_algebra.solve_triangular if is_pair else ted.linalg.solve_triangular
+    x = solved(a, b, lower=lower, unit_diagonal=unit_diagonal)
+    return x if left_side else x.mT
 
 
 def packed_lu(a: Any, **_: Any) -> Any:
     """L and U in one matrix, the row that each step takes, and the rows in their order."""
+    if isinstance(a, Complex):
+        return complex_algebra.eliminated(a)
     rows, low, up = ted.linalg.lu(a)
     (m, n), steps = a.shape[-2:], up.shape[-2]
     places, order = _taken(rows, steps)
@@ -57,6 +66,40 @@ def _taken(rows: Any, steps: int) -> tuple[Any, Any]:
     start = ted.broadcast_to(own, rows.shape)
     order, found = ted.scan(step, start, (own[:steps], first))
     return ted.moveaxis(found, 0, -1), order
+
+
+def _solved_in_bands(below: Any, on: Any, above: Any, b: Any, **_: Any) -> Any:
+    """The x of a system with three bands; of two rows that with the greater pivot goes first."""
+
+    def forward(row: Any, new: Any) -> Any:
+        row = (*row[:2], ted.zeros_like(row[0]), row[2])
+        turns = ted.abs(new[0]) > ted.abs(row[0])
+        first, second = (
+            [ted.where(turns[..., None] if x.ndim > turns.ndim else turns, x, y) for x, y in pairs]
+            for pairs in (zip(new, row, strict=True), zip(row, new, strict=True))
+        )
+        factor = second[0] / first[0]
+        rest = [s - factor * f for s, f in zip(second[1:3], first[1:3], strict=True)]
+        return (*rest, second[3] - factor[..., None] * first[3]), tuple(first)
+
+    def back(behind: Any, row: Any) -> Any:
+        one, two = behind
+        found = (row[3] - row[1][..., None] * one - row[2][..., None] * two) / row[0][..., None]
+        return (found, one), found
+
+    bands = [ted.moveaxis(x, -1, 0) for x in (below, on, above)]
+    rows = (*bands, ted.moveaxis(b, -2, 0))
+    last, before = ted.scan(forward, tuple(r[0] for r in rows[1:]), tuple(r[1:] for r in rows))
+    last = (*last[:2], ted.zeros_like(last[0]), last[2])
+    whole = tuple(ted.concatenate([s, r[None]], 0) for s, r in zip(before, last, strict=True))
+    zero = ted.zeros_like(rows[3][0])
+    found = ted.scan(back, (zero, zero), whole, reverse=True)[1]
+    return ted.moveaxis(found, 0, -2)
+
+
+def _size(x: Any) -> Any:
+    """A magnitude whose slope is 1 at 0, as JAX has it."""
+    return ted.where(x > 0, x, ted.where(x == 0, x - ted.stop_gradient(x), -x))
 
 
 def _eigen(a: Any, lower: bool, **_: Any) -> Any:
@@ -101,6 +144,8 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "cholesky": _lower_factor,
     "triangular_solve": _divided_by_triangle,
     "lu": packed_lu,
+    "tridiagonal_solve": _solved_in_bands,
+    "abs": _size,
     "eigh": _eigen,
     "svd": _singular,
     "qr": lambda a, full_matrices=False, **_: tuple(

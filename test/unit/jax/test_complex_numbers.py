@@ -49,6 +49,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "moves": (lambda z: jnp.where(z[::-1].real > 0, jnp.pad(z, 1)[1:-1, :-2], 3j), (Z,)),
     "updates by data": (lambda z: jnp.asarray(z).at[AT].set(z * 1j).at[AT * 0].add(z), (Z,)),
     "nothing in front": (lambda z: jnp.concatenate([z[:, :0] + 1, z[:, 1:]], 1) * 1j, (Z,)),
+    "systems": (lambda z: (jnp.linalg.solve(z[:, ::3], z), jnp.linalg.det(z[:, ::3])), (Z,)),
     "a gradient of its own": (lambda z: _own(z) * z, (Z,)),
 }
 
@@ -71,7 +72,7 @@ def _slope(sum_of: Any, gradients: Any) -> Any:
     return sum_of(part * (1 + k) for k, g in enumerate(gradients) for part in _parts(g))
 
 
-_LONG = ("transforms", "functions", "a loop and a branch")  # what is compiled at order 2
+_LONG = ("transforms", "functions", "systems", "a loop and a branch")  # what is compiled at order 2
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_values_and_derivatives_of_orders_1_and_2_are_those_of_jax(name: str) ->
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        (lambda z: jnp.linalg.solve(z[:, :2], z), "custom_call.*lapack_cgetrf"),
+        (lambda z: jnp.linalg.eigvalsh(z[:, :2]), "custom_call.*lapack_cheevd"),
         (lambda z: jnp.asarray(z).at[AT].multiply(z), "must be a sum, or the new value"),
         (jnp.sort, "stablehlo.sort"),
     ],

@@ -83,6 +83,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         ),
         (X,),
     ),
+    "three bands": (
+        lambda x: jax.lax.linalg.tridiagonal_solve(x[0, :3], x[1, :3], x[2, :3], x), (X,),
+    ),
     "incomplete gamma": (lambda x: jax.scipy.special.gammainc(2.0, x * x + 0.1), (X,)),
     "rows by two keys": (lambda x: x[jnp.lexsort((x[:, 0], jnp.round(x[:, 1])))], (X,)),
     "a window at data": (lambda x, k: jax.lax.dynamic_slice(x, (k[0], k[1]), (2, 3)), (X, AT)),
@@ -168,6 +171,7 @@ _rounded.defvjp(lambda x, k: (_rounded(x, k), (x, k)), lambda kept, g: (g * kept
             lambda x: jax.nn.relu(x) + jnp.maximum(x, 1) * jnp.clip(x, 0, 6) + jnp.max(x),
             [0.0, 1.0, 6.0, 6.0],
         ),
+        "magnitudes": (jnp.abs, [-0.0, 1.0, -2.0, 0.0]),
         "bounds in a wrong order": (lambda x: jax.lax.clamp(3.0, x, 1.0), [0.0, 2.0, 4.0]),
         "a rule at a zero": (lambda x: jax.scipy.special.xlogy(x, 3.0), [0.0, 1.0]),
     }.values(),
