@@ -255,6 +255,7 @@ OF_FLOATS: Mapping[Any, Function] = {
     aten.softshrink.default: ted.nn.softshrink, aten.log_sigmoid.default: ted.nn.logsigmoid,
     aten.gelu.default: ted.nn.gelu, aten.grid_sampler.default: _grid_sampled,
     aten.embedding.default: _embedded, aten.rms_norm.default: _root_mean_square_norm,
+    aten.detach.default: ted.stop_gradient,
     aten.erfc.default: ted.erfc, aten.lgamma.default: ted.lgamma,
     aten.digamma.default: ted.digamma, aten.hypot.default: ted.hypot,
     aten.copysign.Tensor: ted.copysign, aten.nextafter.default: ted.nextafter,

@@ -235,7 +235,7 @@ SLOPES: dict[str, Callable[..., Any]] = {
         torch.log_softmax(y, 1), x.index_reduce(1, y[0].abs().long() % 4, y, "amin"),
     ),
     "orders": lambda x, y: (
-        x.median(1)[0], y.nanmedian(), x.kthvalue(2, 0)[0], y.cummax(1)[0], x.sort(1)[0],
+        x.median(1)[0] * x.detach()[:, 1], y.nanmedian(), x.kthvalue(2, 0)[0], y.cummax(1)[0], x.sort(1)[0],
         y.mode(1)[0], torch.fmod(x, 0.3), y.roll(5),
     ),
 }  # fmt: skip
