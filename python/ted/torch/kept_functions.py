@@ -193,6 +193,16 @@ def _hinge_of_labels(x: Any, labels: Any, reduction: int = 1) -> Any:
     return ted.nn.multilabel_margin_loss(x, labels, _REDUCTIONS[reduction])
 
 
+def _near_square(loss: Function) -> Function:
+    """Torch takes it apart into a magnitude, whose square has no curvature of its own at 0."""
+
+    def call(x: Any, target: Any, reduction: int = 1, *bend: float) -> Any:
+        x, target = ted.broadcast_arrays(x, target)
+        return loss(x, target, _REDUCTIONS[reduction], *bend)
+
+    return call
+
+
 # ------------------------------------------------------------------ arithmetic
 
 
@@ -266,6 +276,8 @@ OF_FLOATS: Mapping[Any, Function] = {
     aten.pdist.default: _pairs, aten._pdist_forward.default: _pairs,
     **dict.fromkeys((aten.softmax.int, aten._softmax.default), _shares(ted.nn.softmax)),
     **dict.fromkeys((aten.log_softmax.int, aten._log_softmax.default), _shares(_logs)),
+    aten.huber_loss.default: _near_square(ted.nn.huber_loss),
+    aten.smooth_l1_loss.default: _near_square(ted.nn.smooth_l1_loss),
     aten.multi_margin_loss.default: _hinge_of_classes,
     aten.multilabel_margin_loss.default: _hinge_of_labels,
     **_SUMS, **RESIZING,

@@ -232,11 +232,12 @@ SLOPES: dict[str, Callable[..., Any]] = {
     "writes and shares": lambda x, y: (
         x.scatter_reduce(0, y.abs().long() % 3, y, "mean"), x.softmax(0, dtype=torch.float64),
         x.index_reduce(1, y[0].abs().long() % 4, y, "prod", include_self=False),
+        x.sum() + functional.huber_loss(x, x.detach()), functional.smooth_l1_loss(y, y[:1] + 0.2),
         torch.log_softmax(y, 1), x.index_reduce(1, y[0].abs().long() % 4, y, "amin"),
     ),
     "orders": lambda x, y: (
-        x.median(1)[0] * x.detach()[:, 1], y.nanmedian(), x.kthvalue(2, 0)[0], y.cummax(1)[0], x.sort(1)[0],
-        y.mode(1)[0], torch.fmod(x, 0.3), y.roll(5),
+        x.median(1)[0] * x.detach()[:, 1], y.nanmedian(), x.kthvalue(2, 0)[0], y.cummax(1)[0],
+        x.sort(1)[0], y.mode(1)[0], torch.fmod(x, 0.3), y.roll(5),
     ),
 }  # fmt: skip
 
