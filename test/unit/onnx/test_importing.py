@@ -131,11 +131,23 @@ def test_a_loop_of_many_steps_is_a_recurrence() -> None:
     np.testing.assert_allclose(slope, 91 * x**90 - 9 * x**8)
 
 
+def _of_steps(last: int, bound: int = 2**63 - 1) -> Any:
+    """A loop that its condition ends after step `last`."""
+    ends = f"e = Constant<value = int64 {{{last}}}>()\n        h = Less(i, e)"
+    f = ted.onnx.from_model(model(LOOP.replace("h = Identity(g)", ends)))
+    return ted.function(lambda x: f({}, x, np.array(bound))[0])
+
+
+def test_a_loop_of_a_bound_that_stands_for_none_ends_by_its_condition() -> None:
+    x = 1 + RNG.standard_normal(3) / 100
+    np.testing.assert_allclose(_of_steps(4)(x), x**6)
+
+
 def test_a_loop_of_many_steps_that_may_end_before_is_refused() -> None:
-    ends = model(LOOP.replace("Identity(g)", "Constant<value = bool {0}>()"))
-    f = ted.onnx.from_model(ends)
     with pytest.raises(FrontendError, match="more than 64 steps must go on to the last one"):
-        ted.function(lambda x: f({}, x, np.array(90)))(np.ones(3))
+        _of_steps(70, 90)(np.ones(3))
+    with pytest.raises(FrontendError, match="loops must have at most 64 known steps"):
+        _of_steps(70)(np.ones(3))
 
 
 def test_an_operator_that_onnx_has_as_a_function_needs_no_row() -> None:

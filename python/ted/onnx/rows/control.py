@@ -9,6 +9,7 @@ import numpy as np
 
 import ted
 from ted.errors import FrontendError
+from ted.frontend.checks import MAX_BYTES
 from ted.frontend.tensors import Tensor
 from ted.onnx.nodes import Node, Value
 
@@ -46,20 +47,19 @@ def _is_nested(values: Sequence[Value]) -> bool:
 def loop(node: Node, *_: Any) -> tuple[Value, ...]:
     """A loop whose number of steps is known, and whose condition is before each step.
 
-    Many steps are a recurrence, whose condition always holds.
+    Many steps are a recurrence, whose condition always holds.  Few ones come first: a large bound
+    often stands for none, and the condition ends the loop.
     Raises: FrontendError for steps or a condition that are data, or too many steps by a condition.
     """
     most = int(np.ravel(node.known(0))[0]) if node.has(0) else None
     going: Value = node.inputs[1] if node.has(1) else np.array(True)
     body, carried = node.graph("body"), list(node.inputs[2:])
     count = len(carried)
-    if most is not None and most > MOST_UNROLLED and _goes_on(node, going):
-        return _repeated(body, carried, most)
     rows: list[list[Value]] = [[] for _ in range(node.count - count)]
     step = 0
     while (most is None or step < most) and _goes_on(node, going):
         if step >= MOST_UNROLLED:
-            raise FrontendError(f"loops must have at most {MOST_UNROLLED} known steps, got more")
+            return _repeated(body, list(node.inputs[2:]), most)
         going, *found = body(np.array(step, np.int64), going, *carried)
         carried, scanned = found[:count], found[count:]
         for row, value in zip(rows, scanned, strict=True):
@@ -68,7 +68,10 @@ def loop(node: Node, *_: Any) -> tuple[Value, ...]:
     return (*carried, *map(_stacked, rows))
 
 
-def _repeated(body: Callable[..., list[Value]], start: list[Value], steps: int) -> Any:
+def _repeated(body: Callable[..., list[Value]], start: list[Value], steps: int | None) -> Any:
+    if steps is None or steps > MAX_BYTES:
+        raise FrontendError(f"loops must have at most {MOST_UNROLLED} known steps, got more")
+
     def numbered(k: Tensor, *carry: Tensor) -> list[Value]:
         going, *found = body(k, np.array(True), *carry)
         if not _number(going):
