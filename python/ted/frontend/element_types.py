@@ -42,7 +42,7 @@ class IntegerLimits:
 
 
 def _type_of(x: Any, what: str) -> DType:
-    found = getattr(x, "dtype", x)
+    found = x if isinstance(x, type) else getattr(x, "dtype", x)  # types of NumPy have one, too
     return checks.dtype_of(found, what)
 
 

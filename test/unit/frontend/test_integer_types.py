@@ -150,6 +150,7 @@ def test_a_type_is_one_for_numpy(dtype: Any) -> None:
 def test_the_limits_and_the_kind_of_a_type_are_numpys(name: str) -> None:
     limits, kind = ted.iinfo(name), {"u": "unsigned", "i": "signed"}[np.dtype(name).kind]
     assert (limits.min, limits.max) == (np.iinfo(name).min, np.iinfo(name).max)
+    assert ted.iinfo(np.dtype(name).type) == limits == ted.iinfo(np.zeros(1, name))
     for asked in ("unsigned integer", "signed integer", "integral"):
         assert ted.isdtype(name, asked) == (asked in (f"{kind} integer", "integral"))
 
