@@ -121,11 +121,14 @@ def histogramdd(sample: Any, bins: Any, lower: Any, upper: Any, weights: Any = N
     Shapes: sample (n, d), or a list of d tensors S; weights S or (n) (then their sums are taken),
     result bins.
     Raises: FrontendError for less than 1 bin, limits that are not finite and increasing, or
-    coordinates of different shapes.
+    coordinates of different shapes or none.
     """
     several = isinstance(sample, (tuple, list))
     what = "histogram" if several and len(sample) == 1 else "histogramdd"
     points = [to_tensor(x, what) for x in sample] if several else _columns(sample)
+    shapes = {x.shape for x in points}
+    if len(shapes) != 1:
+        fail(f"{what}: coordinates have one shape, got {[x.shape for x in points]}")
     counts = _each(bins, len(points), f"{what}: bins")
     lowers, uppers = (_each(v, len(points), f"{what}: limits") for v in (lower, upper))
     numbers = [

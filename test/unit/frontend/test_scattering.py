@@ -211,6 +211,10 @@ REFUSED = {
     "coordinates": (
         lambda: ted.histogram2d(V63, V63, (2, 3, 4), 0, 1), "bins: one for each of 2 coordinates",
     ),
+    "no points": (lambda: ted.histogramdd([], 2, 0, 1), "histogramdd: coordinates have one shape"),
+    "points": (
+        lambda: ted.histogram2d(V63, I6, 2, 0, 1), r"coordinates have one shape, got \[\(6, 3\), "
+    ),
 }  # fmt: skip
 
 
