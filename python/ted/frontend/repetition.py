@@ -6,6 +6,7 @@ After: out[j] = x[the number of sums of counts up to j], clipped to the last ele
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 from ted.frontend import checks
@@ -70,7 +71,7 @@ def _to_length(x: Tensor, count: Any, along: int, length: Any) -> Tensor:
             f"got a count of shape {count.shape} without it"
         )
     total = checks.extent(length, "repeat: total_repeat_length")
-    counts = integers([count] if isinstance(count, int) else count, "repeat: count")
+    counts = integers([count] if isinstance(count, Integral) else count, "repeat: count")
     extent = checks.integer(x.shape[along], "repeat: extent")
     if counts.shape not in ((), (1,), (extent,)):
         fail(f"repeat: one count for each of {extent} elements, got shape {counts.shape}")
