@@ -85,7 +85,8 @@ def _counted(x: Any, bins: int = 100, low: float = 0, high: float = 0) -> Any:
     first, last = ted.min(flat), ted.max(flat)
     alone = ted.where(first == last, 1.0, 0.0)
     first, last = first - alone, last + alone
-    return ted.histogram((flat - first) / (last - first), bins, 0.0, 1.0)
+    place = (flat - first) * bins / (last - first)  # in torch's order, and so rounded as there
+    return ted.histogram(ted.minimum(place, bins), bins, 0.0, float(bins))
 
 
 def _strided(x: Any, size: Sequence[int], strides: Sequence[int], start: Any = None) -> Any:

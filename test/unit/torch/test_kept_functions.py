@@ -119,8 +119,9 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
             x.scatter_reduce(1, at, x, "mean"), x.put(at[0] - 4, x[0, :3], accumulate=True),
             x.scatter_reduce(0, at[:, :2] % 2, x, "mean", include_self=False),
             x.index_reduce(-1, at[0], x[:, :3], "prod"), torch.histc(x, 3, -2, 2),
-            torch.histc(x, 3), torch.histc(0 * x, 2), (9 * x).long().index_reduce(
-                0, at[0, :2], at.new_full((2, 4), -9), "amax", include_self=False
+            torch.histc(x, 3), torch.histc(0 * x, 2),
+            torch.histc(torch.arange(1, 11, 3) / 10, 3), (9 * x).long().index_reduce(
+                0, at[1, :2] % 2, at.new_full((2, 4), -9), "amax", include_self=False
             ),
             (8 * x).long().scatter_reduce(1, at, (9 * x).long(), "mean"),
             functional.embedding_bag(at[0], x.T, at[1, :2] - 1, mode="mean", padding_idx=3),
