@@ -103,7 +103,8 @@ def _constant(array: Any, dtype: Any = None, name: Any = None) -> Any:
 def _as_complex(x: Any, dtype: Any = None, copy: Any = None) -> Any:
     del copy
     z = pair(x)
-    z = z if isinstance(z.real, (Tensor, Scalar)) else full((), builtins.complex(z.real, z.imag))
+    if not isinstance(z.real, (Tensor, Scalar)):  # a number has all its digits yet
+        z = full((), builtins.complex(z.real, z.imag), complex_type(dtype))
     return z if dtype is None else converted(z, dtype)
 
 

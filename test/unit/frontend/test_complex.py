@@ -156,6 +156,12 @@ def test_types_of_results() -> None:
     assert (z.shape, z.ndim, z.size, len(z), len(list(z))) == ((2,), 1, 2, 2, 2)
 
 
+@pytest.mark.parametrize("number", [0.1 + 0.2j, 0.1, 1e300j])
+def test_numbers_keep_their_digits(number: Any) -> None:
+    found = interpreted(lambda x: [ted.asarray(number, dtype="complex128"), x], X)[0]
+    assert (found.dtype, found.item()) == (np.complex128, number)
+
+
 # ------------------------------------------------------------------ derivatives
 
 
