@@ -66,7 +66,7 @@ def with_extents(values: dict[str, Any], rows: int, columns: int) -> Any:
 
 # Where a zero may have the other sign than numpy's: of equals either one, of remainders that of
 # the dividend, and totals begin with 0.0.
-ANY_ZERO = {"sign", "max", "min", "maximum", "minimum", "floor_divide", "remainder"}
+ANY_ZERO = {"max", "min", "maximum", "minimum", "floor_divide", "remainder"}
 ANY_ZERO |= {"cumulative_sum", "clip", "matmul", "tensordot", "vecdot"}
 SHAPES = [(2, 3), (3, 1)]
 LINEAR_ALGEBRA = ("linalg", "spectral")

@@ -236,8 +236,9 @@ def _imag(z: Any) -> Any:
 
 def _sign(z: Any) -> Any:
     size = hypot(z.real, z.imag)
-    size = where(size > 0, size, 1.0)
-    return Complex(z.real / size, z.imag / size)
+    zero = size == 0  # not where it is NaN, as both parts are then
+    size = where(zero, 1.0, size)
+    return Complex(*(where(zero, 0.0, part / size) for part in (z.real, z.imag)))
 
 
 def _grown(size: Any, wave: Any) -> Any:
@@ -338,8 +339,8 @@ def _acosh(z: Any) -> Any:
 
 
 def _unless_infinite(z: Any, angle: Any, height: Any) -> Any:
-    """An angle that is that of (height, z.real) where both parts are infinite: of no roots then."""
-    both = (abs(z.real) == math.inf) & (abs(z.imag) == math.inf)
+    """An angle that is that of (height, z.real) where no part is finite: of no roots then."""
+    both = logical_not(abs(z.real) < math.inf) & (abs(z.imag) == math.inf)
     return where(both, atan2(where(both, height, 0.0), where(both, z.real, 1.0)), angle)
 
 

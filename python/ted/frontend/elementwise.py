@@ -204,10 +204,10 @@ def reciprocal(x: Any) -> Any:
 
 @vectorize
 def sign(x: Any) -> Any:
-    """-1, 0 or 1, NaN for NaN; its derivative is zero everywhere."""
+    """-1, 0 (of -0.0, too) or 1, NaN for NaN; its derivative is zero everywhere."""
     if isinstance(x, Scalar) and x.dtype.is_unsigned:
         return minimum(x, 1)
-    return stop_gradient(where(x > 0, 1, where(x < 0, -1, x)))
+    return stop_gradient(where(x > 0, 1, where(x < 0, -1, where(x == 0, 0, x))))
 
 
 @vectorize
