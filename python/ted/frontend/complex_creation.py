@@ -59,21 +59,21 @@ def converted(x: Any, dtype: Any) -> Any:
     return Complex(cast(z.real, wanted), cast(z.imag, wanted))
 
 
-def full(shape: Any, value: Any, dtype: Any = None, name: Any = None) -> Any:
+def full(shape: Any, fill_value: Any, dtype: Any = None, name: Any = None) -> Any:
     """A tensor with the same number everywhere.
 
     Raises: FrontendError for a real type.
     """
-    z = pair(value)
+    z = pair(fill_value)
     part = None if dtype is None else complex_type_of(dtype, "full").part
     return paired(*(creation.full(shape, float(v), part, name) for v in (z.real, z.imag)))
 
 
-def _full_like(x: Any, value: Any, dtype: Any = None) -> Any:
+def _full_like(x: Any, fill_value: Any, dtype: Any = None) -> Any:
     x = _as_complex(x) if isinstance(x, builtins.complex) else x
     dtype = x.dtype if dtype is None else dtype
-    is_real = complex_type(dtype) is None and not is_complex(value)
-    return (creation.full if is_real else full)(x.shape, value, dtype)
+    is_real = complex_type(dtype) is None and not is_complex(fill_value)
+    return (creation.full if is_real else full)(x.shape, fill_value, dtype)
 
 
 def _of_type(function: Function) -> Function:

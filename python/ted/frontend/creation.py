@@ -25,14 +25,16 @@ from ted.ir.expressions import Expr
 _TYPES = {bool: "bool", int: "int64", float: "float32"}
 
 
-def full(shape: checks.Shape, value: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+def full(
+    shape: checks.Shape, fill_value: Any, dtype: Any = None, name: str | None = None
+) -> Tensor:
     """A tensor with the same Python number everywhere: float32, int64 or bool unless said.
 
-    Raises: FrontendError when `value` is no number or does not fit `dtype`.
+    Raises: FrontendError when `fill_value` is no number or does not fit `dtype`.
     """
-    number = operand(value)
+    number = operand(fill_value)
     if number is None or isinstance(number, Expr):
-        fail(f"full: the value must be a Python number, got {value!r}")
+        fail(f"full: the value must be a Python number, got {fill_value!r}")
     element = checks.dtype_of(_TYPES[type(number)] if dtype is None else dtype, "full")
     fill = constant(number, element, "full").attr
     extents = checks.shape_of(shape, element, "full")
@@ -50,13 +52,13 @@ def ones(shape: checks.Shape, dtype: Any = "float32") -> Tensor:
     return full(shape, 1.0, dtype, "ones")
 
 
-def full_like(x: Any, value: Any, dtype: Any = None) -> Tensor:
+def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     """The same number everywhere, with the shape of x and its type unless said.
 
     Raises: FrontendError as `full`.
     """
     x = to_tensor(x, "full_like")
-    return full(x.shape, value, x.dtype if dtype is None else dtype)
+    return full(x.shape, fill_value, x.dtype if dtype is None else dtype)
 
 
 def zeros_like(x: Any, dtype: Any = None) -> Tensor:

@@ -302,11 +302,11 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     return Scalar(arithmetic.select(operand(condition), operand(a), operand(b)))
 
 
-def clip(x: Any, lower: Any = None, upper: Any = None) -> Any:
-    """x limited to [lower, upper]; either bound may be None."""
-    if lower is not None:
-        x = maximum(x, lower)
-    return x if upper is None else minimum(x, upper)
+def clip(x: Any, min: Any = None, max: Any = None) -> Any:
+    """x limited to [min, max]; either bound may be None."""
+    if min is not None:
+        x = maximum(x, min)
+    return x if max is None else minimum(x, max)
 
 
 def cast(x: Any, dtype: Any) -> Any:

@@ -20,8 +20,9 @@ from ted.frontend.locations import fail
 # Another library's keyword -> ted's words for it, of which a function takes the first that it has.
 NEAR: dict[str, tuple[str, ...]] = {
     "dim": ("axis", "axes"), "dims": ("axis", "axes", "shift"), "axes": ("axis",),
-    "keepdim": ("keepdims",), "initial": ("init",), "a_min": ("lower",), "a_max": ("upper",),
-    "min": ("lower",), "max": ("upper",), "min_val": ("lower",), "max_val": ("upper",),
+    "keepdim": ("keepdims",), "initial": ("init",), "a_min": ("min",), "a_max": ("max",),
+    "lower": ("min",), "upper": ("max",), "min_val": ("min",), "max_val": ("max",),
+    "min": ("lower",), "max": ("upper",), "value": ("fill_value",),
     "ddof": ("correction",), "fill_value": ("value", "fill"), "constant_values": ("value",),
     "pad_width": ("width",), "repeats": ("count",), "reps": ("repeats",),
     "repetitions": ("repeats",), "newshape": ("shape",), "size": ("shape",),
@@ -40,6 +41,7 @@ NEAR: dict[str, tuple[str, ...]] = {
     "per_sample_weights": ("weights",), "attn_mask": ("mask",),
 }  # fmt: skip
 
+DEVICE = "cpu"  # what the standard is told: an expression has none, a function has one target
 # Keywords of the standard that change nothing: a tensor is a value, a function has one target.
 IDLE: dict[str, tuple[str, ...]] = {
     "copy": ("cast", "reshape", "from_dlpack"),
@@ -62,7 +64,14 @@ def near_word(name: str, known: Mapping[str, Any]) -> str | None:
 
 
 def _is_idle(name: str, value: Any) -> bool:
-    return value is None or (name == "copy" and isinstance(value, bool))
+    return value is None or (isinstance(value, bool) if name == "copy" else str(value) == DEVICE)
+
+
+def _signature(form: inspect.Signature, name: str) -> inspect.Signature:
+    """What tools are told that a function takes: its idle keywords, too."""
+    idle = (word for word, names in IDLE.items() if name in names and word not in form.parameters)
+    more = [inspect.Parameter(word, inspect.Parameter.KEYWORD_ONLY, default=None) for word in idle]
+    return form.replace(parameters=[*form.parameters.values(), *more])
 
 
 def translated(known: Mapping[str, Any], options: Mapping[str, Any], what: str) -> dict[str, Any]:
@@ -93,7 +102,8 @@ def accepting(
     """
     if not inspect.isfunction(function):
         return function
-    parameters = inspect.signature(function).parameters
+    form = inspect.signature(function)
+    parameters = form.parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return function
     known = {p.name: p for p in parameters.values() if p.kind is not p.VAR_POSITIONAL}
@@ -113,6 +123,7 @@ def accepting(
         return function(*args, **options)
 
     call.__module__, call.__qualname__ = module, name
+    vars(call)["__signature__"] = _signature(form, function.__name__)
     return call
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from ted.frontend import checks
 from ted.frontend.complex_pairs import COMPLEX64, COMPLEX128, applied
 from ted.frontend.element_types import isdtype
+from ted.frontend.keywords import DEVICE
 from ted.frontend.locations import fail
 from ted.ir.dtypes import BOOL, FLOAT32, FLOAT64, INT64, SIGNED, UNSIGNED, DType
 
-DEVICE = "cpu"  # of an expression none is asked: a function has one target
 _TYPES = (BOOL, *SIGNED, *UNSIGNED, FLOAT32, FLOAT64)
 
 

@@ -19,10 +19,14 @@ X = ted.placeholder((2, 3), "float64", name="x")
 ALIKE: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "dim": (lambda: ted.sum(X, dim=0, keepdim=True), lambda: ted.sum(X, axis=0, keepdims=True)),
     "initial": (lambda: ted.max(X, axis=1, initial=2.0), lambda: ted.max(X, axis=1, init=2.0)),
-    "min and max": (lambda: ted.clip(X, min=0, max=1), lambda: ted.clip(X, lower=0, upper=1)),
-    "a_min": (lambda: ted.clip(X, a_min=0), lambda: ted.clip(X, lower=0)),
+    "lower": (lambda: ted.clip(X, lower=0, upper=1), lambda: ted.clip(X, min=0, max=1)),
+    "a_min": (lambda: ted.clip(X, a_min=0), lambda: ted.clip(X, min=0)),
     "ddof": (lambda: ted.var(X, ddof=1), lambda: ted.var(X, correction=1)),
-    "fill_value": (lambda: ted.full((2,), fill_value=1.0), lambda: ted.full((2,), 1.0)),
+    "value": (lambda: ted.full((2,), value=1.0), lambda: ted.full((2,), fill_value=1.0)),
+    "value of a complex one": (
+        lambda: ted.full_like(ted.ones(2, "complex64"), value=2).imag,
+        lambda: ted.full_like(ted.ones(2, "complex64"), fill_value=2).imag,
+    ),
     "dims": (lambda: ted.flip(X, dims=(0,)), lambda: ted.flip(X, axis=(0,))),
     "shifts and dims": (
         lambda: ted.roll(X, shifts=1, dims=0), lambda: ted.roll(X, shift=1, axis=0),
@@ -33,6 +37,10 @@ ALIKE: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "copy of a method": (lambda: X.reshape((6,), copy=True) * X.astype("int8", copy=False)[0, 0],
                          lambda: X.reshape((6,)) * X.astype("int8")[0, 0]),
     "device": (lambda: ted.zeros((2,), device=None), lambda: ted.zeros((2,))),
+    "the device": (
+        lambda: ted.zeros((2,), device=ted.__array_namespace_info__().default_device()),
+        lambda: ted.zeros((2,)),
+    ),
     "input": (lambda: ted.exp(input=X), lambda: ted.exp(X)),
     "a method": (lambda: X.mean(dim=1), lambda: X.mean(axis=1)),
     "attn_mask": (lambda: ted.nn.attention(X, X, X, attn_mask=X @ X.T),
@@ -72,6 +80,16 @@ def test_the_rest_is_refused_with_the_words_of_ted(name: str) -> None:
     with pytest.raises(FrontendError, match=re.escape(message)) as caught:
         made()
     assert "test_keywords.py" in str(caught.value)
+
+
+def test_idle_keywords_are_in_signatures() -> None:
+    idle = {f: [*inspect.signature(f).parameters][-1] for f in (ted.eye, ted.empty_like, ted.cast)}
+    assert [*idle.values()] == ["device", "device", "copy"]
+
+
+def test_words_of_the_standard_are_those_of_signatures() -> None:
+    assert [*inspect.signature(ted.clip).parameters] == ["x", "min", "max"]
+    assert [*inspect.signature(ted.full_like).parameters][:2] == ["x", "fill_value"]
 
 
 def test_every_word_of_the_table_is_one_that_some_function_takes() -> None:
