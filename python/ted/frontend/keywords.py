@@ -47,7 +47,7 @@ IDLE: dict[str, tuple[str, ...]] = {
     "copy": ("cast", "reshape", "from_dlpack"),
     "device": (
         "arange", "asarray", "zeros", "zeros_like", "eye", "from_dlpack", "full", "full_like",
-        "linspace", "ones", "ones_like", "fftfreq", "rfftfreq",
+        "linspace", "ones", "ones_like", "fftfreq", "rfftfreq", "cast",
     ),
 }  # fmt: skip
 
