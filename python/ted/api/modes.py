@@ -70,7 +70,8 @@ def jvp(
         nest = (unflatten(tree, iter(outputs)), unflatten(tree, iter(found)), *aux)
         return lifted.lowered(nest)
 
-    pushed.__dict__.pop("__wrapped__", None)  # its parameters are not those of fn
+    for name in ("__wrapped__", "__signature__"):  # its parameters are not those of fn
+        pushed.__dict__.pop(name, None)
     compiled = Function(pushed, options_for(fn, target, deterministic))
     return compiled(tuple(primals), tuple(tangents))
 
