@@ -50,7 +50,7 @@ def guarded(mode: int) -> Iterator[None]:
 
 def in_guarded_memory(array: Any) -> Any:
     """A copy of an array in a buffer of the runtime."""
-    array = np.ascontiguousarray(array)
+    array = np.asarray(array, order="C")
     memory: Any = _runtime.Buffer(array.nbytes)
     copy = np.ndarray(array.shape, array.dtype, memory)
     copy[...] = array
