@@ -9,6 +9,7 @@ import torch
 
 import ted
 from ted.frontend.locations import fail
+from ted.ir.equations import identity
 
 Function = Callable[..., Any]  # its result is a tensor or a tuple of them
 aten = torch.ops.aten
@@ -27,6 +28,9 @@ def _bags(
     return found, unread, unread, unread
 
 
+_COMBINED = {"mean": "add", "prod": "mul", "amax": "max", "amin": "min"}
+
+
 def _scattered(
     x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
@@ -41,22 +45,14 @@ def _scattered(
     counts = ted.zeros(x.shape, "int64").at[at].add(ted.ones(index.shape, "int64"))
     start = x
     if not include_self:
-        start = ted.where(counts > 0, ted.full((), _neutral(reduce, x.dtype), x.dtype), x)
+        neutral = identity(_COMBINED[reduce], x.dtype)
+        start = ted.where(counts > 0, ted.full((), neutral, x.dtype), x)
     if reduce != "mean":
         place = start.at[at]
         return {"prod": place.mul, "amax": place.max, "amin": place.min}[reduce](source)
     counts = ted.maximum(counts + int(include_self), 1)
     total = start.at[at].add(source)
     return total / counts if x.dtype.is_float else ted.floor_divide(total, counts)
-
-
-def _neutral(reduce: str, kind: Any) -> Any:
-    """What leaves another element as it is."""
-    if reduce in ("mean", "prod"):
-        return 0 if reduce == "mean" else 1
-    if kind.is_float:
-        return -ted.inf if reduce == "amax" else ted.inf
-    return kind.range[0 if reduce == "amax" else 1]
 
 
 def _rows_reduced(
