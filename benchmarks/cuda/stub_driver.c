@@ -92,6 +92,16 @@ int cuMemcpyDtoDAsync_v2(uint64_t target, uint64_t source, size_t size, void *st
 }
 int cuStreamBeginCapture_v2(void *stream, int mode) { return (void)stream, mode != 2; }
 int cuStreamEndCapture(void *stream, void **graph) { return (void)stream, give(graph); }
+int cuStreamGetCaptureInfo_v2(void *stream, int *active, uint64_t *number, void **graph,
+                              void *nodes, void *count) {
+  *active = 0;
+  *number = 0;
+  return (void)stream, (void)graph, (void)nodes, (void)count, 0;
+}
+int cuThreadExchangeStreamCaptureMode(int *mode) {
+  *mode = 0;
+  return 0;
+}
 int cuGraphInstantiateWithFlags(void **executable, void *graph, uint64_t flags) {
   (void)graph;
   return give(executable) + (int)flags;

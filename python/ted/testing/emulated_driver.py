@@ -8,8 +8,10 @@ work is done says `EmulatedStreams`; what kernels do, and the device's memory, a
 
 from __future__ import annotations
 
+import functools
+import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,13 +23,19 @@ from ted.runtime.cuda.prototypes import (
     CAPABILITY_MINOR,
     FUNCTION_MAX_DYNAMIC_SHARED,
     FUNCTION_SHARED_BYTES,
+    INVALID_CONTEXT,
     INVALID_PTX,
     OUT_OF_MEMORY,
     SHARED_PER_BLOCK_OPTIN,
     SUCCESS,
     TENSOR_MAP_TYPES,
 )
-from ted.testing.emulated_streams import INVALID_VALUE, NOT_FOUND, EmulatedStreams
+from ted.testing.emulated_streams import (
+    CAPTURE_UNSUPPORTED,
+    INVALID_VALUE,
+    NOT_FOUND,
+    EmulatedStreams,
+)
 
 
 class Machine(Protocol):
@@ -89,7 +97,8 @@ class EmulatedDriver(EmulatedStreams):
     """The functions of libcuda for one device; `log` has what streams were given, in order.
 
     `fault` is the latest exception of a kernel; from then on every function fails, as with a real
-    device. `capability`, `shared_bytes` and `memory_bytes` are those of the device.
+    device. `capability`, `shared_bytes` and `memory_bytes` are those of the device. What works on
+    a device asks for a context that is current in the thread.
     """
 
     def __init__(
@@ -107,7 +116,11 @@ class EmulatedDriver(EmulatedStreams):
         self.shared_bytes = shared_bytes
         self.devices = devices
         self.allocated: dict[int, int] = {}
-        self.current: list[int] = []
+
+    @property
+    def current(self) -> list[int]:
+        """The contexts of this thread, the current one last."""
+        return self._thread.contexts
 
     # ---- device and context ----------------------------------------------------------------------
 
@@ -164,6 +177,8 @@ class EmulatedDriver(EmulatedStreams):
         """Memory of the machine, within the bytes of the device."""
         if size <= 0:
             return INVALID_VALUE
+        if self._may_not():
+            return CAPTURE_UNSUPPORTED
         if sum(self.allocated.values()) + size > self.memory_bytes:
             return OUT_OF_MEMORY
         address = self.machine.allocate(size)
@@ -295,3 +310,20 @@ class EmulatedDriver(EmulatedStreams):
         )  # fmt: skip
         host_memory.write(out, data)
         return SUCCESS
+
+
+# All but those that ask of the driver, of a device, or of the contexts of a thread.
+_OF_A_CONTEXT = re.compile("cu(?!Init|Driver|Device|GetError|CtxGet|CtxPush|CtxPop)[A-Z].*")
+
+
+def _in_context(function: Callable[..., int]) -> Callable[..., int]:
+    @functools.wraps(function)
+    def checked(self: EmulatedDriver, *arguments: Any) -> int:
+        return function(self, *arguments) if self.current else INVALID_CONTEXT
+
+    return checked
+
+
+for _name, _function in (*vars(EmulatedStreams).items(), *vars(EmulatedDriver).items()):
+    if _OF_A_CONTEXT.fullmatch(_name):
+        setattr(EmulatedDriver, _name, _in_context(_function))

@@ -6,18 +6,20 @@ is missing shows as wrong numbers.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ted.runtime.cuda import host_memory
-from ted.runtime.cuda.prototypes import SUCCESS
+from ted.runtime.cuda.prototypes import CAPTURE_GLOBAL, CAPTURE_RELAXED, SUCCESS
 
 INVALID_VALUE, NOT_FOUND, NOT_READY, LAUNCH_FAILED = 1, 500, 600, 719
 CAPTURE_UNSUPPORTED, CAPTURE_ISOLATION = 900, 905
 _NAMES = {
-    1: "CUDA_ERROR_INVALID_VALUE", 2: "CUDA_ERROR_OUT_OF_MEMORY", 218: "CUDA_ERROR_INVALID_PTX",
+    1: "CUDA_ERROR_INVALID_VALUE", 2: "CUDA_ERROR_OUT_OF_MEMORY",
+    201: "CUDA_ERROR_INVALID_CONTEXT", 218: "CUDA_ERROR_INVALID_PTX",
     222: "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", 500: "CUDA_ERROR_NOT_FOUND",
     600: "CUDA_ERROR_NOT_READY", 719: "CUDA_ERROR_LAUNCH_FAILED",
     900: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", 905: "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
@@ -28,6 +30,8 @@ _NAMES = {
 class _Stream:
     work: deque[Callable[[], None]] = field(default_factory=deque)
     recording: list[Callable[[], None]] | None = None  # what a capture has so far
+    mode: int = CAPTURE_RELAXED  # what others may do while it records
+    capture: int = 0  # its number
 
 
 @dataclass
@@ -35,6 +39,12 @@ class _Event:
     stream: int = 0
     done: bool = True
     recorded_in: Any = None  # the capture that it belongs to
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.contexts: list[int] = []
+        self.mode = CAPTURE_GLOBAL
 
 
 class EmulatedStreams:
@@ -46,6 +56,8 @@ class EmulatedStreams:
         self._streams: dict[int, _Stream] = {0: _Stream()}
         self._objects: dict[int, Any] = {}
         self._next = 0x1000
+        self._captures = 0
+        self._thread = _Thread()
 
     # ---- objects, errors -------------------------------------------------------------------------
 
@@ -111,6 +123,8 @@ class EmulatedStreams:
 
     def cuEventQuery(self, event: int) -> int:
         """Whether it has happened."""
+        if self._may_not():
+            return CAPTURE_UNSUPPORTED
         return SUCCESS if self._objects[event].done else NOT_READY
 
     def cuEventSynchronize(self, event: int) -> int:
@@ -133,8 +147,32 @@ class EmulatedStreams:
         """From here on work of the stream is recorded."""
         if stream == 0 or self._streams[stream].recording is not None:
             return CAPTURE_UNSUPPORTED
-        self._streams[stream].recording = []
+        self._captures += 1
+        found = self._streams[stream]
+        found.recording, found.mode, found.capture = [], mode, self._captures
         return SUCCESS
+
+    def cuStreamGetCaptureInfo_v2(
+        self, stream: int, active: Any, number: Any, graph: Any, nodes: Any, count: Any
+    ) -> int:
+        """Whether a stream is recorded, and the number of the capture."""
+        found = self._streams.get(stream)
+        if found is None:
+            return INVALID_VALUE
+        recorded = found.recording is not None
+        self._give(number, found.capture if recorded else 0)
+        return self._give(active, int(recorded))
+
+    def cuThreadExchangeStreamCaptureMode(self, mode: Any) -> int:
+        """What this thread may do during captures."""
+        before, self._thread.mode = self._thread.mode, host_memory.read_result(mode)
+        return self._give(mode, before)
+
+    def _may_not(self) -> bool:
+        """Whether a capture forbids this thread what may make streams wait for each other."""
+        recorded = [s for s in self._streams.values() if s.recording is not None]
+        modes = {self._thread.mode, *(s.mode for s in recorded)}
+        return bool(recorded) and CAPTURE_RELAXED not in modes
 
     def cuStreamEndCapture(self, stream: int, out: Any) -> int:
         """What was recorded."""

@@ -366,6 +366,7 @@ def test_numbers_round_to_the_argument(gpu) -> None:
 
     spec = ArraySpec("x", (), "bfloat16")
     for value in (1.0, 3.14159, -0.0, 1e-40, float("inf"), float("nan"), 3, True):
-        made = ted.runtime.cuda.arguments.number(value, spec, "f", gpu[1], 0)
+        with gpu[1]:
+            made = ted.runtime.cuda.arguments.number(value, spec, "f", gpu[1], 0)
         expected = np.asarray(value, ml_dtypes.bfloat16)
         assert made.numpy().tobytes() == expected.tobytes(), value

@@ -143,7 +143,7 @@ def test_the_current_context_of_the_caller_stays() -> None:
 
 
 def test_memory_is_given_back_to_the_driver_when_it_runs_out() -> None:
-    with device(memory_bytes=8 << 20) as (library, context):
+    with device(memory_bytes=8 << 20) as (library, context), context:
         arrays = [empty(1 << 18, "float32", context=context) for _ in range(7)]
         del arrays
         assert context.memory.usage.held == 7 << 20
@@ -158,12 +158,17 @@ def test_memory_is_given_back_to_the_driver_when_it_runs_out() -> None:
 
 
 def test_a_block_is_used_again_on_its_own_stream_only() -> None:
-    library = EmulatedDriver(PythonMachine({}))
-    pool = MemoryPool(Driver(library))
-    first = pool.allocate(1000, 0)
-    first.free()
-    assert pool.allocate(1020, 7).pointer != first.pointer
-    assert pool.allocate(1020, 0).pointer == first.pointer
+    with device() as (_, context), context:
+        pool = MemoryPool(context.driver)
+        first = pool.allocate(1000, 0)
+        first.free()
+        assert pool.allocate(1020, 7).pointer != first.pointer
+        assert pool.allocate(1020, 0).pointer == first.pointer
+
+
+def test_memory_is_of_a_context_that_is_current() -> None:
+    with device() as (_, context), pytest.raises(ExecutionError, match="INVALID_CONTEXT"):
+        context.memory.allocate(512, 0)
 
 
 def test_a_block_that_other_streams_used_waits_for_them() -> None:

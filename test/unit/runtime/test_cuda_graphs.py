@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from ted.codegen.manifest import Buffer
 from ted.errors import ExecutionError
 from ted.runtime.cuda.arguments import copy, device_array
 from ted.runtime.cuda.graphs import GraphCall, capture
 from ted.runtime.cuda.programs import Program
+from ted.runtime.cuda.prototypes import CAPTURE_GLOBAL
 from ted.runtime.cuda.streams import Event, Stream
 from unit.runtime.python_machine import device, picking, program
 
@@ -150,3 +154,63 @@ def test_events_have_times(gpu) -> None:
     start = Event().record()
     f(x)
     assert start.milliseconds_until(Event().record()) == 1.0
+
+
+def begun(gpu) -> Stream:
+    """A stream that another library records, with the rules that libraries ask for."""
+    stream = Stream(gpu[1])
+    with gpu[1]:
+        gpu[1].driver.cuStreamBeginCapture_v2(stream.handle, CAPTURE_GLOBAL)
+    return stream
+
+
+def recorded(gpu, stream: Stream) -> Callable[[], None]:
+    """What launches the calls that another library has recorded."""
+    driver = gpu[1].driver
+    graph = ctypes.c_void_p()
+    with gpu[1]:
+        driver.cuStreamEndCapture(stream.handle, ctypes.byref(graph))
+        executable = driver.handle("cuGraphInstantiateWithFlags", graph.value, 0)
+
+    def replay() -> None:
+        with gpu[1]:
+            driver.cuGraphLaunch(executable, stream.handle)
+
+    return replay
+
+
+def test_calls_go_into_the_capture_of_another_library(gpu) -> None:
+    f, x = Program(program()), device_array(X, context=gpu[1])
+    stream = begun(gpu)
+    (y,) = f(*f(x, stream=stream), stream=stream)
+    replay = recorded(gpu, stream)
+    for factor in (2, 3):
+        copy(x, factor * X)
+        gpu[0].cuCtxSynchronize()
+        replay()
+        np.testing.assert_array_equal(y.numpy(), 36 * factor * X)
+
+
+def test_memory_of_their_capture_is_not_given_to_others(gpu) -> None:
+    whole = program(buffers=(Buffer("half", 32, 0),))
+    f, g, x = Program(whole), Program(program()), device_array(X, context=gpu[1])
+    stream = begun(gpu)
+    f(*f(x, stream=stream), stream=stream)
+    replay = recorded(gpu, stream)
+    other = [g(device_array(0 * X, context=gpu[1]), stream=stream)[0] for _ in range(4)]
+    replay()
+    for z in other:
+        np.testing.assert_array_equal(z.numpy(), 0 * X)
+
+
+def test_memory_of_their_capture_comes_back_with_the_program(gpu) -> None:
+    f, x = Program(program()), device_array(X, context=gpu[1])
+    stream = begun(gpu)
+    f(x, stream=stream)
+    recorded(gpu, stream)
+    held = gpu[1].memory.usage.held
+    del f
+    gc.collect()
+    with gpu[1]:
+        gpu[1].memory.trim()
+    assert (gpu[1].memory.usage.used, gpu[1].memory.usage.held) == (512, 512), held

@@ -111,6 +111,14 @@ class Context:
             if not self._retiring:
                 break
 
+    def capture_of(self, stream: int) -> int:
+        """The number of the capture that records a stream; 0 where none does."""
+        active, number = ctypes.c_int(), ctypes.c_uint64()
+        self.driver.cuStreamGetCaptureInfo_v2(
+            stream, ctypes.byref(active), ctypes.byref(number), None, None, None
+        )
+        return number.value if active.value else 0
+
     def begin_capture(self, graph: Any) -> None:
         """Calls of this thread go into a graph from here on."""
         self.here.capture = graph

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ted.errors import ExecutionError
-from ted.runtime.cuda.arguments import copy, device_array
+from ted.runtime.cuda.arguments import copy, device_array, is_torch
 from ted.runtime.cuda.arrays import DeviceArray
-from ted.runtime.cuda.contexts import Context, context_of
+from ted.runtime.cuda.contexts import Context, context_of, when_gone
 from ted.runtime.cuda.pool import MemoryPool
 from ted.runtime.cuda.prototypes import CAPTURE_RELAXED
 from ted.runtime.cuda.streams import Stream, chosen_stream
@@ -100,6 +100,39 @@ class Graph:
             self._kept.clear()
             self._arrays.clear()
             self.memory.close()
+
+
+class Recording:
+    """Calls of one program in a capture that another library has begun, say `torch.cuda.graph`.
+
+    Their memory is nobody else's as long as the program lives, since the graph may be replayed.
+    Within a `with` block calls of this thread are recorded, and may ask the driver for memory.
+    """
+
+    def __init__(self, context: Context, stream: int) -> None:
+        self.stream = stream
+        self.memory = MemoryPool(context.driver, context.memory)
+        self._context = context
+        self._kept: list[Any] = []
+        when_gone(self, context, self.memory.close)
+
+    def __enter__(self) -> Recording:
+        self._mode = ctypes.c_int(CAPTURE_RELAXED)
+        self._exchange()
+        self._context.here.capture = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._context.here.capture = None
+        self._exchange()
+
+    def keep(self, program: Any, *values: Any) -> None:
+        """Keep what the recording reads, but for tensors of torch, which keeps its own."""
+        self._kept += [value for value in values if not is_torch(value)]
+
+    def _exchange(self) -> None:
+        """Say what this thread may do during captures, and take note of what was said before."""
+        self._context.driver.cuThreadExchangeStreamCaptureMode(ctypes.byref(self._mode))
 
 
 def capture(context: Context | None = None) -> Graph:

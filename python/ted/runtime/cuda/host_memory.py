@@ -27,6 +27,11 @@ def write_result(place: Any, value: int | float | bytes) -> None:
     place._obj.value = value
 
 
+def read_result(place: Any) -> int:
+    """The number in what `ctypes.byref` made, which a driver also reads."""
+    return place._obj.value
+
+
 def pinned(size: int) -> Any:
     """Memory of the host as long as the object lives; `address_of` says where."""
     return ctypes.create_string_buffer(size)

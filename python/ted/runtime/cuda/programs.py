@@ -26,6 +26,7 @@ from ted.runtime.cuda.arguments import (
 from ted.runtime.cuda.arrays import DeviceArray, PoolMemory
 from ted.runtime.cuda.contexts import Context, context_of, when_gone
 from ted.runtime.cuda.error_flags import ErrorFlag
+from ted.runtime.cuda.graphs import Recording
 from ted.runtime.cuda.modules import load_functions
 from ted.runtime.cuda.plans import Plan
 from ted.runtime.cuda.pool import MemoryPool, size_class, wait_for
@@ -46,6 +47,7 @@ class Program:
         self.manifest = manifest
         self.context = context or context_of()
         self._lock = Lock()
+        self._recordings: dict[int, Recording] = {}  # by the number of the capture
         with self.context:
             functions = load_functions(self.context, manifest, self)
             self._plan = Plan(self.context.driver, manifest, functions)
@@ -79,21 +81,28 @@ class Program:
             if self.flag is not None:
                 self.flag.check()
             on = self._stream(arrays) if stream is None else stream_handle(stream)
-            keep: list[Any] = []
-            inputs = self._addresses(arrays, on, keep)
-            pool = context.memory_for(on)
-            if out is None and not self._donated:
-                results = [self._fresh(k, pool, on) for k in range(len(self._outputs))]
-                self._launch(inputs, [r.pointer for r in results], pool, on)
-            else:
-                results = self._run_into(inputs, self._targets(arrays, out), pool, on, keep)
-            if context.here.capture is not None:
-                context.here.capture.keep(self, *arrays, *keep, *results)
-            elif context.here.foreign:
-                context.retire(on)
+            if on and context.here.capture is None and (number := context.capture_of(on)):
+                with self._recordings.setdefault(number, Recording(context, on)):
+                    return self._called(arrays, out, on)
+            return self._called(arrays, out, on)
         finally:
             if pushed:
                 context.leave()
+
+    def _called(self, arrays: Sequence[Any], out: Any, on: int) -> tuple[Any, ...]:
+        """Run on a stream, or record what would run."""
+        context, keep = self.context, list[Any]()
+        inputs = self._addresses(arrays, on, keep)
+        pool = context.memory_for(on)
+        if out is None and not self._donated:
+            results = [self._fresh(k, pool, on) for k in range(len(self._outputs))]
+            self._launch(inputs, [r.pointer for r in results], pool, on)
+        else:
+            results = self._run_into(inputs, self._targets(arrays, out), pool, on, keep)
+        if context.here.capture is not None:
+            context.here.capture.keep(self, *arrays, *keep, *results)
+        elif context.here.foreign:
+            context.retire(on)
         return tuple(results)
 
     def synchronize(self) -> None:

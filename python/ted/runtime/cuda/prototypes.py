@@ -66,6 +66,8 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "cuEventDestroy_v2": (_EVENT,),
     "cuStreamBeginCapture_v2": (_STREAM, c_int),
     "cuStreamEndCapture": (_STREAM, _OUT),
+    "cuStreamGetCaptureInfo_v2": (_STREAM, _INT, POINTER(c_uint64), _OUT, c_void_p, c_void_p),
+    "cuThreadExchangeStreamCaptureMode": (_INT,),
     "cuGraphInstantiateWithFlags": (_OUT, _GRAPH, c_uint64),
     "cuGraphLaunch": (c_void_p, _STREAM),
     "cuGraphDestroy": (_GRAPH,),
@@ -77,12 +79,12 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {
 
 # Numbers of the driver's header that ted uses.
 SUCCESS, OUT_OF_MEMORY, NO_DEVICE, INVALID_IMAGE, INVALID_PTX = 0, 2, 100, 200, 218
-NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION = 209, 222
+INVALID_CONTEXT, NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION = 201, 209, 222
 CAPABILITY_MAJOR, CAPABILITY_MINOR, SHARED_PER_BLOCK_OPTIN = 75, 76, 97  # CUdevice_attribute
 FUNCTION_SHARED_BYTES, FUNCTION_MAX_DYNAMIC_SHARED = 1, 8  # CUfunction_attribute
 JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES = 5, 6  # CUjit_option
 STREAM_NON_BLOCKING, EVENT_DISABLE_TIMING = 1, 2
-CAPTURE_RELAXED = 2
+CAPTURE_GLOBAL, CAPTURE_RELAXED = 0, 2
 # CUtensorMapDataType and CUtensorMapSwizzle
 TENSOR_MAP_TYPES = {
     "uint8": 0, "int8": 0, "bool": 0, "uint16": 1, "int16": 1, "uint32": 2, "int32": 3,
