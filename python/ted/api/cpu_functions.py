@@ -39,7 +39,7 @@ from ted.linalg.pipeline import EQUATIONS
 from ted.linalg.row_strategies import decide, explained_groups
 from ted.linalg.ted_choose_forms import explained_forms
 from ted.linalg.ted_pass_destinations import IN_PLACE
-from ted.machine import Cpu
+from ted.machine import CPUS, Cpu
 from ted.mlir import ir
 from ted.mlir.queries import functions
 from ted.options import CompileOptions
@@ -183,6 +183,15 @@ class CompiledFunction(ArrayFunction, StagedFunction):
             self._program.has_notes,
         )  # fmt: skip
 
+    @cached_property
+    def for_files(self) -> Portable:
+        """The program for a row that every process may use: others ask for their registers."""
+        if not self._cpu.multiplies_matrices:
+            return self.portable
+        row = CPUS["avx512"].with_grain(self._cpu.grain_cycles)
+        options = replace(self.options, machine=row)
+        return CompiledFunction(self._program, self._single, options).portable
+
     @property
     def entry(self) -> Entry:
         """The code in this process with all that calls of it need to know."""
@@ -199,12 +208,13 @@ class CompiledFunction(ArrayFunction, StagedFunction):
 
     @cached_property
     def _saved(self) -> bytes:
-        return saved_bytes(self.portable, self._single)
+        return saved_bytes(self.for_files, self._single)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file from which `ted.load` makes the function, without a compiler.
 
-        The code is for the row of CPUs of the target, "cpu:sse2" runs on all of an architecture.
+        The code is for the row of CPUs of the target, "cpu:sse2" runs on all of an architecture;
+        for "cpu:avx512" where the target is avx512_amx, whose registers a process has to ask for.
         Pickles hold the same. It is code: load files of people whom you trust.
         Raises: ExecutionError for a path that cannot be written; CompileError where there is no
         compiler for C, which links it.

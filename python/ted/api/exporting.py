@@ -106,7 +106,7 @@ def _named(functions: Any) -> list[tuple[str, Sequence[CompiledFunction]]]:
                     f"{type(one).__name__}; take f.compiled(*arrays) of a traced function, "
                     ".specialise(n=...) of one of symbolic sizes"
                 )
-        found.append((versions[0].portable.name if name is None else name, versions))
+        found.append((versions[0].for_files.name if name is None else name, versions))
     return found
 
 
@@ -121,11 +121,11 @@ def _interface(name: str, functions: Sequence[CompiledFunction]) -> Interface:
             f"export: versions of {name} are compiled with the same options, got "
             f"{' and '.join(sorted(map(str, rows)))}"
         )
-    return Interface(name, tuple(versions), functions[0].portable.cpu, options.threads or 0)
+    return Interface(name, tuple(versions), functions[0].for_files.cpu, options.threads or 0)
 
 
 def _version(function: CompiledFunction) -> Version:
-    code = function.portable
+    code = function.for_files
     check_portable(code, "export")
     count = len(code.inputs) - len(code.constants)
     names = c_names(spec.name for spec in (*code.inputs[:count], *code.outputs))

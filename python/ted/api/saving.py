@@ -62,7 +62,7 @@ def _command(variable: str, default: str) -> tuple[str, ...]:
 
 
 def check_portable(code: Portable, what: str) -> None:
-    """Code for files says nothing, and is for rows that a process may use without asking.
+    """Code for files says nothing.
 
     Raises: CompileError for other code.
     """
@@ -71,12 +71,6 @@ def check_portable(code: Portable, what: str) -> None:
             f"{what}: a program for files returns its results alone, got {code.name!r}, which "
             "prints or checks when ted calls it; compile it without ted.print, ted.check and "
             "debug_nans"
-        )
-    cpu = code.cpu
-    if cpu.multiplies_matrices:
-        raise CompileError(
-            f"{what}: code for files uses what every process may use, got the row {cpu.name!r}, "
-            "for whose registers a process asks; compile with target='cpu:avx512'"
         )
 
 

@@ -72,7 +72,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
     ),
     "notes": (noisy, {}, r"got 'f', which prints or checks .* without ted\.print"),
     "notes for any number of rows": (lambda: noisy(0), {}, "'f', which prints or checks"),
-    "a row that asks": (lambda: doubled(target="cpu:avx512_amx"), {}, "got the row 'avx512_amx'"),
 }  # fmt: skip
 
 
@@ -82,6 +81,13 @@ def test_what_cannot_be_exported_is_refused(case: str, tmp_path: Path) -> None:
     with pytest.raises(CompileError, match=message):
         ted.export(make(), tmp_path / "made", **options)
     assert not (tmp_path / "made").exists()
+
+
+def test_code_for_files_asks_for_no_registers(tmp_path: Path) -> None:
+    f = doubled((64,), "bfloat16", target="cpu:avx512_amx,threads=1")
+    ted.export(f, tmp_path, library="objects")
+    assert f.portable.cpu.name == "avx512_amx"
+    assert (f.for_files.cpu.name, f.for_files.options.threads) == ("avx512", 1)
 
 
 def test_a_function_must_not_have_the_name_of_one_that_it_calls(tmp_path: Path) -> None:
