@@ -28,20 +28,30 @@ class Case:
     large: tuple[int, ...]
     dtype: str = "float32"
     operations: Callable[..., int] | None = None
+    options: str = ""  # of the target, behind the chip
 
     def program(self, sizes: Sequence[int]) -> Program:
         """Inputs and outputs."""
         return self.build(self.dtype, *sizes)
 
 
-def with_gradient(operator: Callable[..., Any], shapes: Callable[..., Any]) -> tuple[Any, Any, Any]:
-    """Builders of an operator, of its VJP: (x, ..., head) -> (dx, ...), and of both at once."""
+def with_gradient(
+    operator: Callable[..., Any], shapes: Callable[..., Any], indices: Sequence[int] = ()
+) -> tuple[Any, Any, Any]:
+    """Builders of an operator, of its VJP: (x, ..., head) -> (dx, ...), and of both at once.
+
+    The inputs at positions `indices` are int64, and have no gradient.
+    """
 
     def both(dtype: str, *sizes: int) -> Program:
-        inputs = [ted.placeholder(s, dtype, name=f"x{k}") for k, s in enumerate(shapes(*sizes))]
+        inputs = [
+            ted.placeholder(shape, "int64" if k in indices else dtype, name=f"x{k}")
+            for k, shape in enumerate(shapes(*sizes))
+        ]
         result = operator(*inputs)
         head = ted.placeholder(result.shape, dtype, name="head")
-        return [*inputs, head], [result, *ted.differentiate(result, inputs, head)]
+        primals = [x for k, x in enumerate(inputs) if k not in indices]
+        return [*inputs, head], [result, *ted.differentiate(result, primals, head)]
 
     def forward(dtype: str, *sizes: int) -> Program:
         inputs, outputs = both(dtype, *sizes)
@@ -97,6 +107,33 @@ chain, chain_vjp, chain_and_vjp = with_gradient(
 )
 softmax, softmax_vjp, _ = with_gradient(ted.nn.softmax, lambda n, m: ((n, m),))
 layer_norm, layer_norm_vjp, _ = with_gradient(ted.nn.layer_norm, lambda n, m: ((n, m), (m,), (m,)))
+column_sum, _, _ = with_gradient(lambda x: ted.sum(x, axis=0), lambda n, m: ((n, m),))
+transposed, _, _ = with_gradient(lambda x, y: x.T + y, lambda n, m: ((n, m), (m, n)))
+running_sum, running_sum_vjp, _ = with_gradient(
+    lambda x: ted.cumsum(x, axis=1), lambda n, m: ((n, m),)
+)
+stencil, stencil_vjp, _ = with_gradient(
+    lambda x: x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1],
+    lambda n, m: ((n, m),),
+)
+pool, pool_vjp, _ = with_gradient(
+    lambda x: ted.nn.max_pool2d(x, 2), lambda n, size, channels: ((n, channels, size, size),)
+)
+lookup, lookup_vjp, _ = with_gradient(
+    lambda table, index: ted.take(table, index, axis=0), lambda n, m: ((m, 64), (n,)), (1,)
+)
+loss, loss_vjp, _ = with_gradient(ted.nn.cross_entropy, lambda n, m: ((n, m), (n,)), (1,))
+attention, attention_vjp, _ = with_gradient(
+    ted.nn.attention, lambda n, time, m: ((n, 8, time, m),) * 3
+)
+batched, batched_vjp, _ = with_gradient(lambda a, b: a @ b, lambda n, m: ((n, m, m), (n, m, m)))
+
+
+def attention_operations(n: int, time: int, m: int) -> int:
+    """Of the forward pass."""
+    return 4 * n * 8 * time**2 * m
+
+
 ROWS = {"small": (64, 256), "large": (32768, 2048)}
 PICTURES = {"small": (2, 8, 32), "large": (32, 56, 256)}
 GEMM = {"small": (256, 256, 128), "operations": lambda n, m, k: 2 * prod((n, m, k))}
@@ -109,6 +146,31 @@ CASES = (
     Case("softmax_vjp", softmax_vjp, **ROWS),
     Case("layer_norm", layer_norm, **ROWS),
     Case("layer_norm_vjp", layer_norm_vjp, **ROWS),
+    Case("column_sum", column_sum, **ROWS),
+    Case("transposed", transposed, (64, 96), (8192, 8192)),
+    Case("running_sum", running_sum, (16, 256), (8192, 8192)),
+    Case("running_sum_vjp", running_sum_vjp, (16, 256), (8192, 8192)),
+    Case("stencil", stencil, (40, 70), (8192, 8192)),
+    Case("stencil_vjp", stencil_vjp, (40, 70), (8192, 8192)),
+    Case("pool", pool, **PICTURES),
+    Case("pool_vjp", pool_vjp, **PICTURES),
+    Case("lookup", lookup, (300, 50), (1 << 19, 50000)),
+    Case("lookup_vjp", lookup_vjp, (300, 50), (1 << 19, 50000)),
+    Case("loss", loss, (64, 100), (8192, 16000)),
+    Case("loss_vjp", loss_vjp, (64, 100), (8192, 16000)),
+    Case("attention_bf16", attention, (1, 64, 32), (8, 1024, 64), "bfloat16", attention_operations),
+    Case(
+        "attention_bf16_vjp",
+        attention_vjp,
+        (1, 64, 32),
+        (8, 1024, 64),
+        "bfloat16",
+        lambda *sizes: 3 * attention_operations(*sizes),
+    ),
+    Case("batched_f32", batched, (3, 64), (512, 256), operations=lambda n, m: 2 * n * m**3),
+    Case("batched_f32_vjp", batched_vjp, (3, 64), (512, 256), operations=lambda n, m: 4 * n * m**3),
+    Case("matmul_f64", matmul, large=(2048,) * 3, dtype="float64", **GEMM),
+    Case("matmul_tf32", matmul, large=(4096,) * 3, options=",tf32", **GEMM),
     Case("matmul_f32", matmul, large=(4096,) * 3, **GEMM),
     Case("matmul_bf16", matmul, large=(4096,) * 3, dtype="bfloat16", **GEMM),
     Case("matmul_bf16_8192", matmul, large=(8192,) * 3, dtype="bfloat16", **GEMM),

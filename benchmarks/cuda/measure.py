@@ -34,18 +34,17 @@ def find_loader(folder: Path) -> Any:
 
 def copy_rate(loading: Any, repeat: int, size: int = COPY_BYTES) -> float:
     """GB/s of a copy on the device, read and written bytes."""
-    context = loading.context_of(0)
-    memory = [context.memory.allocate(size, 0) for _ in range(2)]
-    places = [block.pointer for block in memory]
-    times = []
+    context, times = loading.context_of(0), []
     with context:
+        memory = [context.memory.allocate(size, 0) for _ in range(2)]
+        places = [block.pointer for block in memory]
         for _ in range(repeat + 1):
             start = loading.Event(context).record()
             for _ in range(CALLS):
                 context.driver.cuMemcpyDtoDAsync_v2(*places, size, 0)
             times.append(start.milliseconds_until(loading.Event(context).record()) / CALLS)
-    for block in memory:
-        block.free()
+        for block in memory:
+            block.free()
     return 2 * size / median(times[1:]) / 1e6
 
 
@@ -59,32 +58,57 @@ def torch_with_cuda() -> Any:
 
 
 Baseline = tuple[Callable[[], Any], Callable[[Any], list[Any]]]
+SECOND = ("_and_vjp", "_vjp")  # how names of gradients end
 
 
-def baseline(torch: Any, name: str, inputs: list[Any]) -> Baseline:
-    """Torch's way to compute a case: the call, and its result as the list of ours."""
-    stem = name.removesuffix("_vjp").removesuffix("_and")
+def operators(torch: Any) -> dict[str, Callable[..., Any]]:
+    """Torch's operator for the cases of a stem."""
     functional = torch.nn.functional
-    operators = {
+
+    def stencil(x: Any) -> Any:
+        around = x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:]
+        return around - 4 * x[1:-1, 1:-1]
+
+    return {
         "chain": lambda a, b, c: torch.tanh(a) * b + torch.sigmoid(c) * a,
         "softmax": lambda x: torch.softmax(x, -1),
         "layer_norm": lambda x, w, b: functional.layer_norm(x, x.shape[-1:], w, b),
+        "column_sum": lambda x: x.sum(0),
+        "transposed": lambda x, y: x.T + y,
+        "running_sum": lambda x: x.cumsum(1),
+        "stencil": stencil,
+        "pool": lambda x: functional.max_pool2d(x.permute(0, 3, 1, 2), 2).permute(0, 2, 3, 1),
+        "lookup": lambda table, index: functional.embedding(index, table),
+        "loss": functional.cross_entropy,
+        "attention": functional.scaled_dot_product_attention,
+        "batched": torch.matmul,
+        "matmul": torch.matmul,
     }
-    if stem in operators and name == stem:
-        return lambda: operators[stem](*inputs), lambda found: [found]
-    if stem in operators:
-        *primals, head = inputs
-        leaves = [x.detach().requires_grad_() for x in primals]
 
-        def call() -> list[Any]:
-            result = operators[stem](*leaves)
-            gradients = torch.autograd.grad(result, leaves, head)
-            return [result.detach(), *gradients] if "_and_" in name else list(gradients)
 
-        return call, list
-    if name.startswith("matmul"):
-        return lambda: inputs[0] @ inputs[1], lambda found: [found]
-    return convolution(torch, name, inputs)
+def baseline(torch: Any, name: str, inputs: list[Any], compiled: bool = False) -> Baseline:
+    """Torch's way to compute a case: the call, and its result as the list of ours."""
+    end = next((end for end in SECOND if name.endswith(end)), "")
+    stem = name.removesuffix(end)
+    for short in ("f64", "f32", "tf32", "f16", "bf16", "8192"):
+        stem = stem.removesuffix(f"_{short}")
+    stem = "matmul" if stem.startswith("matmul") else stem
+    operator = operators(torch).get(stem)
+    if operator is None:
+        return convolution(torch, name, inputs)
+    if compiled:
+        operator = torch.compile(operator)
+    if not end:
+        return lambda: operator(*inputs), lambda found: [found]
+    *primals, head = inputs
+    leaves = [x.detach().requires_grad_(x.is_floating_point()) for x in primals]
+
+    def call() -> list[Any]:
+        result = operator(*leaves)
+        gradients = torch.autograd.grad(result, [x for x in leaves if x.requires_grad], head)
+        return [result.detach(), *gradients] if "_and_" in name else list(gradients)
+
+    return call, list
 
 
 def convolution(torch: Any, name: str, inputs: list[Any]) -> Baseline:
@@ -116,7 +140,7 @@ def convolution(torch: Any, name: str, inputs: list[Any]) -> Baseline:
 
 def differences(torch: Any, ours: list[Any], theirs: list[Any], element_type: str) -> list[str]:
     """What differs between two lists of tensors, by more than the type's rounding explains."""
-    allowed = {"float32": 1e-4, "float16": 2e-2, "bfloat16": 4e-2}[element_type]
+    allowed = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 4e-2}[element_type]
     wrong = []
     for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
         if a.shape != b.shape:
@@ -164,21 +188,51 @@ def line(case: dict[str, Any], bundle: Any, found: dict[str, Any]) -> str:
         text += (
             f"  torch {found['torch_us']:10.1f} us, speed {found['torch_us'] / found['us']:5.2f}"
         )
+    if found.get("inductor_us"):
+        speed = found["inductor_us"] / found["us"]
+        text += f"  compiled {found['inductor_us']:10.1f} us, speed {speed:5.2f}"
     return text
 
 
-def against_torch(torch: Any, case: dict[str, Any], bundle: Any, repeat: int) -> dict[str, Any]:
+def drawn(torch: Any, case: dict[str, Any], bundle: Any) -> list[Any]:
+    """Inputs on the device, of normal distribution; indices are below the second size."""
+    if torch is None:
+        return bundle.inputs()
+    generator = torch.Generator("cuda").manual_seed(0)
+    made = []
+    for spec in bundle.manifest.inputs:
+        kind = getattr(torch, spec.dtype)
+        if kind.is_floating_point:
+            made.append(torch.randn(spec.shape, device="cuda", generator=generator).to(kind))
+        else:
+            below = case["sizes"][1]
+            made.append(torch.randint(below, spec.shape, device="cuda", generator=generator))
+    return [bundle.asarray(x) for x in made]
+
+
+def against_torch(
+    torch: Any, case: dict[str, Any], bundle: Any, arrays: list[Any], repeat: int, compiled: bool
+) -> dict[str, Any]:
     """Torch's time on the bundle's own inputs, and what differs at the large size."""
-    arrays = bundle.inputs()
-    call, as_ours = baseline(torch, case["name"], [torch.from_dlpack(a) for a in arrays])
+    torch.backends.cuda.matmul.allow_tf32 = case["tf32"]
+    inputs = [torch.from_dlpack(a) for a in arrays]
+    call, as_ours = baseline(torch, case["name"], inputs)
     results = bundle.program(*arrays)
     bundle.program.context.synchronize()
     ours = [torch.from_dlpack(result) for result in results]
-    wrong = differences(torch, ours, as_ours(call()), case["dtype"])
-    return {"torch_us": torch_microseconds(torch, call, repeat), "differs": wrong}
+    allowed = "float16" if case["tf32"] else case["dtype"]
+    wrong = differences(torch, ours, as_ours(call()), allowed)
+    found = {"torch_us": torch_microseconds(torch, call, repeat), "differs": wrong}
+    if compiled:
+        call, _ = baseline(torch, case["name"], inputs, compiled=True)
+        found["inductor_us"] = torch_microseconds(torch, call, repeat)
+    return found
 
 
-def measure(folder: Path, loading: Any, names: list[str], repeat: int, copy_bytes: int) -> int:
+def measure(
+    folder: Path, loading: Any, names: list[str], repeat: int, copy_bytes: int,
+    compiled: tuple[str, ...] = (),
+) -> int:  # fmt: skip
     """Print the table; the number of cases that are wrong."""
     cases = [
         case for case in json.loads((folder / "cases.json").read_text())
@@ -195,13 +249,15 @@ def measure(folder: Path, loading: Any, names: list[str], repeat: int, copy_byte
     for case in cases:
         bundle = loading.load(folder / f"{case['name']}.ted")
         differs = loading.load(folder / f"{case['name']}-small.ted").check()
-        times = bundle.time(repeat)
+        arrays = drawn(torch, case, bundle)
+        times = bundle.time(repeat, arrays)
         found = {
             "us": times.replayed, "launched_us": times.launched, "copy_gb_per_s": copied,
             "differs": [], **case,
         }  # fmt: skip
         if torch:
-            found.update(against_torch(torch, case, bundle, repeat))
+            also = case["name"] in compiled
+            found.update(against_torch(torch, case, bundle, arrays, repeat, also))
         found["differs"] = differs + found["differs"]
         for text in found["differs"]:
             print(f"{case['name']}: WRONG: {text}")
@@ -216,9 +272,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", default="", help="names of cases, with commas")
     parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--compile", default="", help="cases to compare with torch.compile too")
     given = parser.parse_args()
     names = [name for name in given.only.split(",") if name]
-    return 1 if measure(HERE, find_loader(HERE), names, given.repeat, COPY_BYTES) else 0
+    compiled = tuple(given.compile.split(","))
+    loader = find_loader(HERE)
+    return 1 if measure(HERE, loader, names, given.repeat, COPY_BYTES, compiled) else 0
 
 
 if __name__ == "__main__":

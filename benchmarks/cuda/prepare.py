@@ -24,8 +24,10 @@ import ted
 from ted.errors import TedError
 
 
-def numbers(tensor: ted.Tensor, random: np.random.Generator) -> np.ndarray:
-    """Numbers of normal distribution, of the tensor's type."""
+def numbers(tensor: ted.Tensor, random: np.random.Generator, below: int = 1) -> np.ndarray:
+    """Numbers of normal distribution, of the tensor's type; indices are less than `below`."""
+    if tensor.dtype.name == "int64":
+        return random.integers(0, below, tensor.shape)
     dtype = ml_dtypes.bfloat16 if tensor.dtype.name == "bfloat16" else tensor.dtype.name
     return random.standard_normal(tensor.shape).astype(dtype)
 
@@ -34,10 +36,10 @@ def save(case: Case, sizes: Sequence[int], path: Path, target: str, sample: bool
     """Compile a case at a size and save it; a line about it."""
     began = time.perf_counter()
     inputs, outputs = case.program(sizes)
-    function: Any = ted.compile(inputs, outputs, target=target, name=case.name)
+    function: Any = ted.compile(inputs, outputs, target=target + case.options, name=case.name)
     seconds = time.perf_counter() - began
     random = np.random.default_rng(0)
-    samples = [[numbers(tensor, random) for tensor in inputs]] if sample else []
+    samples = [[numbers(tensor, random, sizes[1]) for tensor in inputs]] if sample else []
     function.save(path, *samples)
     kernels = len(function.manifest.kernels)
     return f"{path.stem:24} {kernels:3} kernels, {seconds:5.2f} s to compile{resources(function)}"
@@ -58,7 +60,13 @@ def resources(function: Any) -> str:
 def describe(case: Case) -> dict[str, Any]:
     """What `measure.py` is told about a case."""
     operations = case.operations(*case.large) if case.operations else 0
-    return {"name": case.name, "sizes": case.large, "dtype": case.dtype, "operations": operations}
+    return {
+        "name": case.name,
+        "sizes": case.large,
+        "dtype": case.dtype,
+        "operations": operations,
+        "tf32": "tf32" in case.options,
+    }
 
 
 def prepare(folder: Path, target: str, names: Sequence[str]) -> list[str]:

@@ -104,9 +104,12 @@ class Bundle:
                     wrong.append(f"sample {k}, result {spec.name!r}: {text}")
         return wrong
 
-    def time(self, repeat: int = 10) -> Times:
-        """Measure calls with events on the device's default stream and as a graph."""
-        program, arrays = self.program, self.inputs()
+    def time(self, repeat: int = 10, inputs: Sequence[DeviceArray] = ()) -> Times:
+        """Measure calls with events on the device's default stream and as a graph.
+
+        Without `inputs`, arrays of the device, they are those of `self.inputs()`.
+        """
+        program, arrays = self.program, inputs or self.inputs()
         results = program(*arrays)
         launched = [
             self._timed(lambda: program(*arrays, out=[*results])) for _ in range(repeat + 1)
