@@ -83,7 +83,7 @@ class _Replacing:
     function: Callable[[Any], Callable[..., Any]]
 
     def jaxpr(self, jaxpr: Any) -> Any:
-        if isinstance(jaxpr, core.ClosedJaxpr):
+        if isinstance(jaxpr, core.ClosedJaxpr) and jaxpr.jaxpr is not jaxpr:  # one class from 0.11
             return core.ClosedJaxpr(self.jaxpr(jaxpr.jaxpr), jaxpr.consts)
         return jaxpr.replace(eqns=[self.equation(eqn) for eqn in jaxpr.eqns])
 
