@@ -83,8 +83,9 @@ class _Replacing:
     function: Callable[[Any], Callable[..., Any]]
 
     def jaxpr(self, jaxpr: Any) -> Any:
-        if isinstance(jaxpr, core.ClosedJaxpr) and jaxpr.jaxpr is not jaxpr:  # one class from 0.11
-            return core.ClosedJaxpr(self.jaxpr(jaxpr.jaxpr), jaxpr.consts)
+        inner = jaxpr.jaxpr if isinstance(jaxpr, core.ClosedJaxpr) else jaxpr
+        if inner is not jaxpr:  # from JAX 0.11 on there is one class, which is its own inner one
+            return core.ClosedJaxpr(self.jaxpr(inner), jaxpr.consts)
         return jaxpr.replace(eqns=[self.equation(eqn) for eqn in jaxpr.eqns])
 
     def equation(self, eqn: Any) -> Any:
