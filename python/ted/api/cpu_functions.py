@@ -15,7 +15,7 @@ from ted import dialects
 from ted.api.host import executable_cpus, is_foreign
 from ted.api.memory_limits import stages_within
 from ted.api.memory_timelines import MemoryTimeline, memory_timeline
-from ted.api.profiles import Profile, TimedProgram, timed_program
+from ted.api.profiles import Profile, TimedProgram, check_repeats, timed_program
 from ted.api.programs import Call, Program
 from ted.api.saving import Portable, saved_bytes
 from ted.api.staged_functions import StagedFunction
@@ -95,8 +95,7 @@ class CompiledFunction(ArrayFunction, StagedFunction):
         Units: seconds; bytes of the arrays that a kernel is given; operations on floats.
         Raises: ExecutionError as a call does.
         """
-        if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-            raise ExecutionError(f"profile: repeats is a number from 1 on, got {repeats!r}")
+        check_repeats(repeats)
         return self._timed.measured(arrays, repeats)
 
     def memory(self) -> MemoryTimeline:

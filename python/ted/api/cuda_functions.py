@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ import numpy as np
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.cuda_compiling import note_donations, request_arguments
 from ted.api.options import compile_options
+from ted.api.profiles import KernelTime, Profile, check_repeats
 from ted.api.programs import Program, known_program
 from ted.api.rounding_scales import rounding_scales
 from ted.api.staged_functions import StagedFunction
-from ted.codegen.manifest import Manifest, with_constants
+from ted.codegen.manifest import Manifest, memories_of_kernels, with_constants
 from ted.codegen.manifest_json import loads as manifest_of
 from ted.codegen.manifest_rules import MOST_ELEMENTS
 from ted.codegen.nvptx import toolkit
@@ -114,6 +116,26 @@ class CudaFunction(StagedFunction):
         """The call on arrays, recorded as a CUDA graph: call it with new numbers, or replay it."""
         program = self.program(_ordinal(arrays))  # loaded before the recording begins
         return GraphCall(self, arrays, program.context, **options)
+
+    def profile(self, *arrays: Any, repeats: int = 20) -> Profile:
+        """How long each kernel takes, the median over some calls on arrays; print it.
+
+        Units: seconds, by events of the device around each launch; bytes of the arrays that a
+        kernel is given, each once in a call. Operations are not counted.
+        Raises: ExecutionError as a call does.
+        """
+        check_repeats(repeats)
+        program = self.program(_ordinal(arrays))
+        program.timed(*arrays)
+        found = [program.timed(*arrays) for _ in range(repeats)]
+        memories = memories_of_kernels(self.manifest)
+        nbytes = {name: sum(map(self.manifest.memory_bytes, of)) for name, of in memories.items()}
+        kernels = tuple(
+            KernelTime(name or "copies", "", median(times[name] for times, _ in found),
+                       nbytes.get(name, 0), None)
+            for name in found[0][0]
+        )  # fmt: skip
+        return Profile(kernels, median(total for _, total in found))
 
     @property
     def ptx(self) -> str:

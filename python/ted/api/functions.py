@@ -184,10 +184,11 @@ class Function(Decorator):
     def profile(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Profile:
         """How long each kernel takes for arguments like these; print it.
 
-        Raises: CompileError for what is no program of fixed sizes for CPUs.
+        Raises: CompileError for a program of symbolic sizes; ExecutionError as a call does.
         """
-        what = "profile: kernels of programs of fixed sizes for CPUs are timed"
-        found, arrays = self._for_cpu(what, args, kwargs)
+        found, arrays = self._with_arrays(args, kwargs)
+        if isinstance(found, SymbolicFunction):
+            raise CompileError("profile: kernels of programs of fixed sizes are timed")
         return found.profile(*arrays, repeats=repeats)
 
     def memory(self, *args: Any, **kwargs: Any) -> MemoryTimeline:
@@ -195,18 +196,21 @@ class Function(Decorator):
 
         Raises: CompileError for what is no program of fixed sizes for CPUs.
         """
-        what = "memory: it is known of programs of fixed sizes for CPUs"
-        return self._for_cpu(what, args, kwargs)[0].memory()
+        found = self._with_arrays(args, kwargs)[0]
+        if not isinstance(found, CompiledFunction):
+            raise CompileError(
+                "memory: it is known of programs of fixed sizes for CPUs, "
+                f"got one for '{self.target}'"
+            )
+        return found.memory()
 
-    def _for_cpu(
-        self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[CompiledFunction, Sequence[Any]]:
+    def _with_arrays(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Compilation | SymbolicFunction[Compilation], Sequence[Any]]:
         """The function that runs for these arguments, and its arrays."""
         arrays = arrays_of(self._fn, args, kwargs)
         orders = self._orders(arrays)
         found = self._specialised(args, kwargs, orders)[1]
-        if not isinstance(found, CompiledFunction):
-            raise CompileError(f"{what}, got one for '{self.target}'")
         return found, all_in_order(arrays, orders)
 
     def _specialised(

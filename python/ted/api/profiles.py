@@ -20,6 +20,7 @@ from ted.codegen.requests import Request, compile_cached
 from ted.cpu.pipeline import KERNELS
 from ted.cpu.ted_time_kernels import TedTimeKernels, kernel_calls, program_of
 from ted.cpu.work import bytes_of, operations
+from ted.errors import ExecutionError
 from ted.ir.pipelines import Stage, pipeline_text, run_stages
 from ted.mlir import func, ir
 from ted.mlir.locations import source_location, user_name
@@ -35,23 +36,23 @@ _NOTHING = "builtin.module()"
 class KernelTime:
     """A kernel: the last tensor that it makes, the user's line, and the median of its times.
 
-    `nbytes` is the memory that it is given, each array once; `operations` are those on floats.
+    `nbytes` is the memory that it is given, each array once; `operations` are those on floats, None
+    where they were not counted.
     """
 
     tensor: str
     place: str
     seconds: float
     nbytes: int
-    operations: int
+    operations: int | None
 
     def __str__(self) -> str:
-        amounts = self.nbytes, self.operations
-        gigabytes, gigaflops = (n / max(self.seconds, 1e-9) / 1e9 for n in amounts)
+        per_second = 1e-9 / max(self.seconds, 1e-9)
+        rate = f"{self.nbytes * per_second:8.2f} GB/s"
+        if self.operations is not None:
+            rate += f" {self.operations * per_second:8.2f} GF/s"
         where = f" ({self.place})" if self.place else ""
-        return (
-            f"{self.seconds * 1e3:9.4f} ms {gigabytes:8.2f} GB/s {gigaflops:8.2f} GF/s  "
-            f"{self.tensor}{where}"
-        )
+        return f"{self.seconds * 1e3:9.4f} ms {rate}  {self.tensor}{where}"
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,15 @@ class Profile:
         return "\n".join([*map(str, self.kernels), end])
 
     __repr__ = __str__
+
+
+def check_repeats(repeats: Any) -> None:
+    """Check how often a program is to be timed.
+
+    Raises: ExecutionError for what is no number from 1 on.
+    """
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+        raise ExecutionError(f"profile: repeats is a number from 1 on, got {repeats!r}")
 
 
 @dataclass(frozen=True)

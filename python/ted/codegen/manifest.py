@@ -259,6 +259,17 @@ def walk(
             yield step, at
 
 
+def memories_of_kernels(manifest: Manifest) -> dict[str, set[Memory]]:
+    """The memory that each kernel is given in a call, whatever it does there."""
+    found: dict[str, set[Memory]] = {}
+    for step, _ in walk(manifest.steps):
+        if isinstance(step, Launch):
+            given = (a.pointer if isinstance(a, TensorMap) else a for a in step.args)
+            memories = {a.memory for a in given if isinstance(a, Pointer)}
+            found.setdefault(step.kernel, set()).update(memories)
+    return found
+
+
 # ------------------------------------------------------------------ manifest constants
 #
 # Inputs of a CUDA program whose values are known -> constants, which are uploaded once.

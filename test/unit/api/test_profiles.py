@@ -74,5 +74,25 @@ def test_what_has_no_kernels_to_time_is_refused() -> None:
         function.profile(A, B, repeats=0)
     with pytest.raises(FrontendError, match="too many positional arguments"):
         function.profile(A, B, B)
-    with pytest.raises(CompileError, match="programs of fixed sizes for CPUs are timed, got one"):
-        ted.function(layer, "cuda:sm_80").profile(A, B)
+    with pytest.raises(CompileError, match="profile: kernels of programs of fixed sizes are timed"):
+        ted.function(layer, batch=0).profile(A, B)
+
+
+def test_kernels_of_a_gpu_are_timed_by_its_events() -> None:
+    function = ted.function(layer, target="cuda:sm_80")
+    with ted.testing.emulated_gpu("sm_80"):
+        a, b = map(ted.cuda.asarray, (A, B))
+        product, softmax = function.profile(a, b, repeats=2).kernels
+        compiled = function.compiled(a, b)
+    assert [product.tensor, softmax.tensor] == [k.name for k in compiled.manifest.kernels]
+    assert product.nbytes == 4 * (64 * 48 + 48 * 32 + 64 * 32)
+    assert (product.seconds, softmax.seconds) == (1e-3, 1e-3)  # emulated events are so far apart
+
+
+def test_launches_of_one_kernel_on_a_gpu_are_added() -> None:
+    function = ted.function(lambda a: ted.linalg.matrix_power(a, 9), target="cuda:sm_80")
+    with ted.testing.emulated_gpu("sm_80"):
+        found = function.profile(ted.cuda.asarray(np.eye(4, dtype="float32")), repeats=1)
+    assert [one.seconds for one in found.kernels] == pytest.approx([3e-3, 1e-3])
+    assert found.seconds == pytest.approx(4e-3)
+    assert str(found).startswith("   3.0000 ms     0.00 GB/s  matmul_")

@@ -92,8 +92,11 @@ class Plan:
     """The prepared steps of one loaded program.
 
     `run(bases, stream)` does them; `bases` has one address for each memory, in the order of
-    `memories(manifest)`.
+    `memories(manifest)`. `done`, where it is set, is told the name of each kernel that ran,
+    and of copies "".
     """
+
+    done: Callable[[str], None] | None = None
 
     def __init__(self, driver: Driver, manifest: Manifest, functions: Mapping[str, int]) -> None:
         self._driver = driver
@@ -119,7 +122,7 @@ class Plan:
         """
         if bases != self._bases:
             self._fill(bases)
-        if not self._flat:
+        if self.done or not self._flat:
             self._run(self._steps, {}, stream)
             return
         launch = self._launch_kernel
@@ -137,13 +140,16 @@ class Plan:
             if isinstance(step, _Loop):
                 for value in step.values:
                     self._run(step.steps, {**variables, step.var: value}, stream)
-            elif isinstance(step, _Copy):
+                continue
+            if isinstance(step, _Copy):
                 self._copy(step, variables, stream)
             else:
                 self._move(step, variables)
                 code = self._launch_kernel(*step.head, stream, step.params, None)
                 if code:
                     raise self._refused(step, code)
+            if self.done:
+                self.done("" if isinstance(step, _Copy) else step.name)
 
     def _copy(self, step: _Copy, variables: Mapping[str, int], stream: int) -> None:
         target, source = (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ted.codegen.manifest import ALIGNMENT, Copy, Loop, Manifest, Memory, Pointer, Step, TensorMap
@@ -30,7 +31,7 @@ from ted.runtime.cuda.graphs import Recording
 from ted.runtime.cuda.modules import load_functions
 from ted.runtime.cuda.plans import Plan
 from ted.runtime.cuda.pool import MemoryPool, size_class, wait_for
-from ted.runtime.cuda.streams import stream_handle
+from ted.runtime.cuda.streams import Event, stream_handle
 from ted.runtime.targets import Targets, targets_of, wrong_count
 
 
@@ -47,6 +48,7 @@ class Program:
         self.manifest = manifest
         self.context = context or context_of()
         self._lock = Lock()
+        self._timing = Lock()
         self._recordings: dict[int, Recording] = {}  # by the number of the capture
         with self.context:
             functions = load_functions(self.context, manifest, self)
@@ -111,6 +113,27 @@ class Program:
         Raises: ExecutionError for an index out of range.
         """
         self.context.synchronize()
+
+    def timed(self, *arrays: Any) -> tuple[dict[str, float], float]:
+        """Seconds of each kernel, of all its launches in a call, and of the call; "" is for copies.
+
+        A time has the gap to the launch before in it.
+        Raises: ExecutionError as a call does.
+        """
+        marks: list[tuple[str, Event]] = []
+        stream = self._stream(arrays)
+        first = Event(self.context).record(stream)
+        with self._timing:
+            self._plan.done = lambda name: marks.append((name, Event(self.context).record(stream)))
+            try:
+                self(*arrays, stream=stream)
+            finally:
+                self._plan.done = None
+        self.synchronize()
+        times: dict[str, float] = {}
+        for (_, before), (name, after) in pairwise([("", first), *marks]):
+            times[name] = times.get(name, 0.0) + before.milliseconds_until(after) / 1e3
+        return times, sum(times.values())
 
     # Arguments.
 
