@@ -83,10 +83,10 @@ class _Replacing:
     function: Callable[[Any], Callable[..., Any]]
 
     def jaxpr(self, jaxpr: Any) -> Any:
-        inner = jaxpr.jaxpr if isinstance(jaxpr, core.ClosedJaxpr) else jaxpr
+        inner: Any = jaxpr.jaxpr if isinstance(jaxpr, core.ClosedJaxpr) else jaxpr
         if inner is not jaxpr:  # from JAX 0.11 on there is one class, which is its own inner one
             return core.ClosedJaxpr(self.jaxpr(inner), jaxpr.consts)
-        return jaxpr.replace(eqns=[self.equation(eqn) for eqn in jaxpr.eqns])
+        return inner.replace(eqns=[self.equation(eqn) for eqn in jaxpr.eqns])
 
     def equation(self, eqn: Any) -> Any:
         if eqn.primitive in _NAMES and _fits(eqn):
