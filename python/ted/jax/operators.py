@@ -19,6 +19,7 @@ from ted.api.flat_functions import operator_name
 from ted.api.functions import Function, function
 from ted.errors import FrontendError
 from ted.frontend.checks import check_callable
+from ted.frontend.complex_pairs import Complex
 from ted.frontend.elementwise import cast
 from ted.frontend.functions import as_tensor, bound_arguments, spread_arguments
 from ted.frontend.tensors import Tensor
@@ -52,17 +53,19 @@ class Operator(Decorator):
         """
         bound = bound_arguments(self.function, args, kwargs)
         leaves, tree = jax.tree.flatten([*bound.values()])
-        if any(isinstance(leaf, Tensor) for leaf in leaves):
+        if any(isinstance(leaf, Tensor | Complex) for leaf in leaves):
             return self.function(*args, **kwargs)
-        is_array = tuple(map(_is_array, leaves))
-        constants = tuple(None if a else v for v, a in zip(leaves, is_array, strict=True))
+        parts = tuple(map(_parts, leaves))
+        constants = tuple(None if n else v for v, n in zip(leaves, parts, strict=True))
         widest = jax.dtypes.canonicalize_dtype("float64")
-        key = (*bound, tree, is_array, _hashable(constants, self.name), widest)
+        key = (*bound, tree, parts, _hashable(constants, self.name), widest)
         found = self._nested.get(key)
         if found is None:
-            made = NestedOperator(self, tuple(bound), tree, is_array, constants)
+            made = NestedOperator(self, tuple(bound), tree, parts, constants)
             found = self._nested.setdefault(key, made)
-        return found([leaf for leaf, a in zip(leaves, is_array, strict=True) if a])
+        if 2 not in parts:
+            return found([leaf for leaf, n in zip(leaves, parts, strict=True) if n])
+        return found([p for leaf, n in zip(leaves, parts, strict=True) for p in _opened(leaf, n)])
 
     def __repr__(self) -> str:
         return f"<ted.jax.op {self.name}>"
@@ -71,6 +74,7 @@ class Operator(Decorator):
 class NestedOperator:
     """The operator for arguments of one tree, with the constants among them.
 
+    `parts` says of how many tensors each leaf is: a constant of none, complex numbers of two.
     Raises: FrontendError, when it is called, for results of another tree than before.
     """
 
@@ -79,35 +83,46 @@ class NestedOperator:
         operator: Operator,
         parameters: Sequence[str],
         tree: Any,
-        is_array: Sequence[bool],
+        parts: Sequence[int],
         constants: Sequence[Any],
     ) -> None:
         self._operator, self._parameters, self._tree = operator, parameters, tree
-        self._is_array, self._constants = is_array, constants
-        self._results: Any = None
-        names = _names(parameters, tree, is_array)
+        self._parts, self._constants = parts, constants
+        self._results: Any = None  # their tree, and which leaves of it are complex
+        names = _names(parameters, tree, parts)
         self.program = Program(self._traced, operator.name, names, operator.function.options)
 
     def __call__(self, arrays: Sequence[Any]) -> Any:
         """The results in the tree in which the function returns them."""
         results = call(self.program, arrays)
-        return jax.tree.unflatten(self._results, results)
+        tree, pairs = self._results
+        if any(pairs):
+            left = iter(results)
+            results = [
+                jax.lax.complex(next(left), next(left)) if pair else next(left) for pair in pairs
+            ]
+        return jax.tree.unflatten(tree, results)
 
     def _traced(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         """The function of the tensors alone, flat, with results of types that JAX has now."""
         left, name = iter(tensors), self._operator.name
-        pairs = zip(self._is_array, self._constants, strict=True)
-        leaves = [next(left) if is_array else value for is_array, value in pairs]
+        leaves = [
+            Complex(next(left), next(left)) if n == 2 else next(left) if n else value
+            for n, value in zip(self._parts, self._constants, strict=True)
+        ]
         bound = dict(zip(self._parameters, jax.tree.unflatten(self._tree, leaves), strict=True))
         args, kwargs = spread_arguments(self._operator.function, bound)
         found, tree = jax.tree.flatten(self._operator.function(*args, **kwargs))
-        if self._results is not None and tree != self._results:
+        returned = tree, [isinstance(value, Complex) for value in found]
+        if self._results is not None and returned != self._results:
             raise FrontendError(
                 f"{name}: an operator returns one tree for all shapes, got {tree} after "
-                f"{self._results}"
+                f"{self._results[0]}"
             )
-        self._results = tree
-        results = [as_tensor(value, f"[{k}]", name) for k, value in enumerate(found)]
+        self._results = returned
+        results = [
+            as_tensor(part, f"[{k}]", name) for k, value in enumerate(found) for part in _of(value)
+        ]
         return tuple([_canonical(r) for r in results])
 
 
@@ -138,8 +153,22 @@ def op(fn: Callable[..., Any] | None = None, *, name: str | None = None, **optio
     return make if fn is None else make(fn)
 
 
-def _is_array(value: Any) -> bool:
-    return isinstance(value, jax.Array | np.ndarray)
+def _parts(value: Any) -> int:
+    """Of how many tensors an argument is: none for a constant, two for complex numbers."""
+    if not isinstance(value, jax.Array | np.ndarray):
+        return 0
+    return 2 if jax.numpy.issubdtype(value.dtype, np.complexfloating) else 1
+
+
+def _opened(value: Any, parts: int) -> Sequence[Any]:
+    """The arrays of an argument; JAX differentiates what takes complex numbers apart."""
+    return (jax.numpy.real(value), jax.numpy.imag(value)) if parts == 2 else (value,) * parts
+
+
+def _of(result: Any) -> Sequence[Any]:
+    if not isinstance(result, Complex):
+        return (result,)
+    return [cast(part, result.dtype.part) for part in (result.real, result.imag)]
 
 
 def _hashable(constants: tuple[Any, ...], name: str) -> Any:
@@ -153,15 +182,14 @@ def _hashable(constants: tuple[Any, ...], name: str) -> Any:
     return static_key(constants)
 
 
-def _names(parameters: Sequence[str], tree: Any, is_array: Sequence[bool]) -> list[str]:
-    """The paths of the arrays of a tree, from the parameter on: `x`, `params.w`."""
+def _names(parameters: Sequence[str], tree: Any, parts: Sequence[int]) -> list[str]:
+    """The paths of the arrays of a tree, from the parameter on: `x`, `params.w`, `z.real`."""
     places = jax.tree.unflatten(tree, range(tree.num_leaves))
-    pairs = zip(jax.tree.leaves_with_path(places), is_array, strict=True)
     found: list[str] = []
-    for (path, _), is_one in pairs:
-        if is_one:
-            parameter: int = path[0].idx
-            found.append(".".join([parameters[parameter], *map(_word, path[1:])]))
+    for (path, _), count in zip(jax.tree.leaves_with_path(places), parts, strict=True):
+        parameter: int = path[0].idx
+        name = ".".join([parameters[parameter], *map(_word, path[1:])])
+        found += [f"{name}.real", f"{name}.imag"] if count == 2 else [name] * count
     return found
 
 

@@ -170,6 +170,24 @@ def test_arguments_without_a_gradient_and_results_without_a_tangent() -> None:
     assert y[0] == np.argmax(X[0])
 
 
+def test_complex_numbers_have_the_gradients_of_jax() -> None:
+    def turned(library: Any) -> Any:
+        return lambda p, x: {"y": (p["z"] * p["s"] + library.fft.fft(p["z"])) * x, "x": x * x}
+
+    def slopes(f: Any) -> Any:
+        def energy(z: Any) -> Any:
+            found = f({"z": z, "s": 1j}, X[0])
+            return jnp.sum(jnp.abs(found["y"]) ** 2 * found["x"])
+
+        z = jnp.stack([X[0] + 2j, X[1] * 1j])
+        curved = jax.grad(lambda z: jnp.sum(jnp.abs(jax.grad(energy)(z)) ** 2))
+        return f({"z": z[0], "s": 2.0}, X[0])["y"], jax.vmap(jax.grad(energy))(z), curved(z[0])
+
+    for one, other in zip(slopes(ted.jax.op(turned(ted))), slopes(turned(jnp)), strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no function": (lambda: ted.jax.op(3), FrontendError, "op"),
     "no identifier": (lambda: ted.jax.op(len, name="a b"), FrontendError, "identifier, got 'a b'"),
@@ -181,7 +199,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: ted.jax.op(lambda x, k: x)(X, {1, 2}), FrontendError, "hashable values, got set",
     ),
     "shapes": (lambda: layer(X, X), FrontendError, "inner extents must agree"),
-    "complex": (lambda: layer(X + 0j, W), FrontendError, r"got one of complex128; pass jnp.real"),
     "keys": (lambda: layer(jax.random.key(0), W), FrontendError, "got one of key<fry>; pass"),
     "the user's line": (lambda: layer(X, X), FrontendError, r"\(test_operators.py:\d+\)"),
     "notes": (lambda: ted.jax.op(_noisy)(X), TedError, "prints or checks runs in ted alone"),
