@@ -42,6 +42,7 @@ KINDS = {
     "cpu": "ted.codegen.splitting",
     "objects": "ted.codegen.objects",
     "cuda": "ted.api.cuda_compiling",
+    "torch": "ted.mlir.torch_programs",
 }
 
 

@@ -44,9 +44,29 @@ def torch_module(graph: Any) -> ir.Module:
     importer = _part("fx_importer").FxImporter(context=context)
     try:
         importer.import_stateless_graph(graph, func_name="main")
-    except (NotImplementedError, TypeError, ValueError) as error:
+    except (NotImplementedError, TypeError, ValueError, LookupError) as error:
         raise TedError(f"torch: the importer of the binding must know each node, {error}") from None
     return importer.module
+
+
+def answer(source: str, *_: Any) -> str:
+    """The text of a module of torch's dialect in linalg on tensors, for a worker that makes it.
+
+    Raises: TedError that names the operation that has no lowering.
+    """
+    context = make_context()
+    load_foreign_dialects(context)
+    module = ir.Module.parse(source, context)
+    to_linalg(module)
+    return module.operation.get_asm(enable_debug_info=True)
+
+
+def linalg_module(text: str) -> ir.Module:
+    """The module of a text that `answer` made."""
+    context = make_context()
+    load_foreign_dialects(context)
+    to_linalg(ir.Module.parse("module {}", context))  # loads the dialects of what the passes make
+    return ir.Module.parse(text, context)
 
 
 def to_linalg(module: ir.Module) -> None:
@@ -70,11 +90,12 @@ def _reason(text: str, module: ir.Module) -> str:
     """
     lines = [line for line in text.splitlines() if "error:" in line]
     found = lines[0].strip() if lines else text
-    left = ", ".join(_operators(module)) if "'torch.constant." in found else ""
+    left = ", ".join(operators(module)) if "'torch.constant." in found else ""
     return f"{found}; what is left: {left}" if left else found
 
 
-def _operators(module: ir.Module) -> list[str]:
+def operators(module: ir.Module) -> list[str]:
+    """The names of the operators of torch in a module."""
     names: dict[str, None] = {}
 
     def visit(op: ir.Operation) -> ir.WalkResult:

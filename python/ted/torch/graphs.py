@@ -21,11 +21,11 @@ from ted.frontend.elementwise import cast
 from ted.frontend.tensors import constant, wrap
 from ted.ir.dtypes import BY_NAME
 from ted.ir.equations import System, Tensor
-from ted.mlir.torch_programs import to_linalg, torch_module
 from ted.raising.modules import Raised, systems
 from ted.torch.arrays import to_array
 from ted.torch.complex_graphs import with_parts
 from ted.torch.kept_operators import is_kept, put_back, taken_out
+from ted.torch.lowering import lowered
 from ted.transforms.overrides import substituted
 
 _BYTES = (torch.uint8, torch.int8)
@@ -70,6 +70,11 @@ def check_results(graph: torch.fx.Graph) -> None:
                 "by torch.tensor(0)"
             )
         kinds = [getattr(leaf, "dtype", None) for leaf in leaves]
+        if torch.complex32 in kinds:
+            raise FrontendError(
+                "from_exported: complex numbers must be of complex64 or complex128, got complex32 "
+                f"from {node.target}; convert them before, as by .to(torch.complex64)"
+            )
         dtype = next((kind for kind in kinds if kind in _BYTES), None)
         if node.op == "call_function" and dtype and not _moves(node):
             raise FrontendError(
@@ -111,11 +116,9 @@ def system_of(
     has no equations.
     """
     inner = {name: _function(part) for name, part in module.named_children()}
-    whole = with_parts(_without_checks(module.graph))
+    whole = with_parts(_cleared(module.graph))
     graph, kept = taken_out(_without_bytes(whole), inner)
-    lowered = torch_module(graph)
-    to_linalg(lowered)
-    (system,) = systems(lowered).values()
+    (system,) = systems(lowered(graph)).values()
     places = zip(system.inputs, graph.find_nodes(op="placeholder"), strict=True)
     known = {
         t: constant(to_array(constants[place.name])).astype(t.dtype.name).node
@@ -137,12 +140,17 @@ def _function(module: Any) -> Callable[..., tuple[Any, ...]]:
     return function
 
 
-def _without_checks(graph: torch.fx.Graph) -> torch.fx.Graph:
-    """A copy of a graph without what says nothing about values."""
+def _cleared(graph: torch.fx.Graph) -> torch.fx.Graph:
+    """A copy of a graph without what says nothing about values, and with dims of scatters from 0
+    on: the binding ends its process at others."""
     graph = copy.deepcopy(graph)
     target = torch.ops.aten._assert_tensor_metadata.default
     for node in graph.find_nodes(op="call_function", target=target):
         graph.erase_node(node)
+    for node in graph.nodes:
+        if getattr(node.target, "_opname", "").startswith("scatter") and node.args[1] < 0:
+            rank = node.args[0].meta["val"].ndim
+            node.args = (node.args[0], node.args[1] + max(rank, 1), *node.args[2:])
     return graph
 
 

@@ -15,6 +15,7 @@ import ted
 import ted.torch
 from ted.errors import FrontendError, TedError, VerifyError
 from ted.frontend.trees import flatten
+from ted.torch.lowering import lowered
 from unit.torch.programs import Call
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
@@ -214,7 +215,10 @@ def test_results_keep_the_nest_of_the_model() -> None:
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no lowering": (
-        lambda: (Call(lambda x: torch.frexp(x)[0]), {}), TedError, "torch.aten.frexp"
+        lambda: (Call(lambda x: torch.geqrf(x)[0]), {}), TedError, "torch.aten.geqrf"
+    ),
+    "halves of complex numbers": (
+        lambda: (Call(lambda x: x.chalf().real), {}), FrontendError, "got complex32 from aten"
     ),
     "no lowering, of what draws": (
         lambda: (Call(lambda x: x.abs().multinomial(2)), {}), TedError, "torch.aten.multinomial"
@@ -253,6 +257,16 @@ def test_what_cannot_be_imported_is_named(name: str) -> None:
     program = torch.export.export(model, (draw(3, 4),), **options)
     with pytest.raises(error, match=message):
         ted.torch.from_exported(program)
+
+
+def test_an_operator_that_ends_the_process_of_the_binding_is_taken_apart_by_torch() -> None:
+    x = draw(3, 7)
+    program = torch.export.export(Call(lambda x: functional.adaptive_avg_pool1d(x, 3)), (x,))
+    with pytest.raises(TedError, match="by signal .* in a graph of torch.aten.adaptive_avg_pool1d"):
+        lowered(program.graph)
+    imported = ted.torch.from_exported(program)
+    found = ted.function(lambda x: imported({}, x))(x.numpy())
+    np.testing.assert_allclose(found, functional.adaptive_avg_pool1d(x, 3), rtol=1e-6)
 
 
 def test_arguments_that_do_not_fit_are_named() -> None:
