@@ -2,14 +2,15 @@
 
 Before: x of shape (s0, 4) in a graph that torch traces     After: x: float32[n0, 4] and its results
 
-Nothing is compiled for that. What cannot be traced for all sizes is traced for those of now, which
-torch then takes for constants.
+Nothing is compiled for that. What cannot be traced for all sizes, as `x / x.shape[1] ** 0.5`, is
+traced for some of those of now, which torch then takes for constants.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -46,19 +47,44 @@ class Traces:
         Raises: FrontendError for what cannot be traced.
         """
         sizes = Sizes()
-        shapes = [
-            sizes.extents(t.shape, k in self._batch and t.ndim > 0) for k, t in enumerate(tensors)
-        ]
-        signature = self._signature(shapes, tensors)
+        signature = self._given(tensors, sizes)
         if sizes.values:
             found = self._for_all_sizes(signature)
             if found is not None:
                 return found, sizes.values
+            some = self._for_some_sizes(tensors, sizes.unknown)
+            if some is not None:
+                return some
             signature = self._signature([tuple(map(int, t.shape)) for t in tensors], tensors)
         found = self._known.get(signature)
         if found is None:
             found = self._known[signature] = trace_signature(self._fn, signature)
         return found, {}
+
+    def _for_some_sizes(
+        self, tensors: Tensors, unknown: Mapping[str, Any]
+    ) -> tuple[Trace, Mapping[str, Any]] | None:
+        """The trace with constants for as few sizes as one by one can be left unknown."""
+        if not all(size.node.has_hint() for size in unknown.values()):
+            return None
+        fixed = {key: size.node.hint for key, size in unknown.items()}  # no constants of torch yet
+        found = None
+        for key in unknown:
+            others = {k: v for k, v in fixed.items() if k != key}
+            trace = self._for_all_sizes(self._given(tensors, Sizes(others)))
+            if trace is not None:
+                found, fixed = trace, others
+        if found is None:
+            return None
+        final = Sizes({key: int(unknown[key]) for key in fixed})
+        self._given(tensors, final)
+        return found, final.values
+
+    def _given(self, tensors: Tensors, sizes: Sizes) -> Signature:
+        shapes = [
+            sizes.extents(t.shape, k in self._batch and t.ndim > 0) for k, t in enumerate(tensors)
+        ]
+        return self._signature(shapes, tensors)
 
     def rows(self, tensors: Tensors) -> list[bool]:
         """For each result whether its first dim is the batch, which may have no rows now.
@@ -92,10 +118,15 @@ class Traces:
 
 
 class Sizes:
-    """Sizes that torch does not know, and batches, as symbols of ted, with what they stand for."""
+    """Sizes that torch does not know, and batches, as symbols of ted, with what they stand for.
 
-    def __init__(self) -> None:
+    `fixed` are numbers for some of them, by torch's name.
+    """
+
+    def __init__(self, fixed: Mapping[str, int] = MappingProxyType({})) -> None:
         self.values: dict[str, Any] = {}
+        self.unknown: dict[str, Any] = {}
+        self._fixed = fixed
         self._symbols: dict[str, Symbol] = {}
 
     def extents(self, shape: Shape, has_batch: bool) -> tuple[Extent, ...]:
@@ -113,6 +144,9 @@ class Sizes:
         if isinstance(size, int):
             return size
         key = str(size.node.expr)
+        if key in self._fixed:
+            return self._fixed[key]
+        self.unknown[key] = size
         if key not in self._symbols:
             symbol = self._symbols[key] = Symbol(f"n{len(self._symbols)}")
             self.values[symbol.name] = size

@@ -108,6 +108,16 @@ def test_a_graph_serves_every_number_of_rows_and_keeps_residuals() -> None:
     assert re.fullmatch(r"ted\.layer_bwd(_\d+)?\.default", backward)
 
 
+def test_a_graph_takes_only_sizes_in_numbers_for_constants() -> None:
+    graphs: list[str] = []
+    scores = ted.torch.op(lambda q: q @ ted.matrix_transpose(q) / q.shape[-1] ** 0.5, name="scores")
+    f = whole(scores, counting_graphs(graphs), dynamic=True)
+    for batch, rows, width in ((2, 3, 5), (4, 5, 5), (3, 2, 5), (2, 3, 4)):
+        q = torch.rand(batch, rows, width, dtype=torch.float64)
+        assert_equal(f(q), q @ q.mT / width**0.5)
+    assert len(graphs) == 2  # one for each width
+
+
 def test_a_batch_is_one_graph() -> None:
     graphs: list[str] = []
     in_rows = ted.torch.op(lambda w, x: ted.sum(ted.sin(x @ w), axis=0), name="rows", batch=1)
