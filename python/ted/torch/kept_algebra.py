@@ -121,12 +121,32 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
     return (ted.zeros((0,), a.dtype), found) if mode == "r" else found
 
 
+def _of_triangle(a: Any, upper: bool = False) -> Any:
+    """The symmetric matrix of one triangle, which torch reads; both halves share its slope."""
+    half = _turned(a) if upper else a
+    whole = ted.tril(half) + _turned(ted.tril(half, -1))
+    return _moved(whole, lambda x: 0.5 * (x + _turned(x)), a)
+
+
+def _moved(value: Any, slope: Function, a: Any) -> Any:
+    """A value with the slope of another function of a, parts of which may be anything."""
+    other = slope(ted.where(ted.isfinite(a), a, 0.0))
+    return ted.stop_gradient(value) + (other - ted.stop_gradient(other))
+
+
+def _cholesky(a: Any, upper: bool = False) -> Any:
+    return ted.linalg.cholesky(_of_triangle(a, upper), upper=upper)
+
+
 def _factor_and_failure(a: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     """The factor, and a number that is not 0 where there is none; with `check_errors` as well."""
     del check_errors
-    low = ted.linalg.cholesky(a)
-    failed = ted.cast(ted.any(ted.isnan(low), (-2, -1)), "int64")
-    return (_turned(low) if upper else low), failed
+    factor = _cholesky(a, upper)
+    return factor, ted.cast(ted.any(ted.isnan(factor), (-2, -1)), "int64")
+
+
+def _spectral(function: Function) -> Function:
+    return lambda a, UPLO="L": function(_of_triangle(a, UPLO in ("U", "u")))
 
 
 def _matrix_norm(
@@ -159,8 +179,8 @@ def _pinv(
 ) -> Any:
     if atol is not None:
         fail("from_exported: linalg.pinv must have a relative tolerance, got atol; give rtol")
-    if hermitian:  # of which the lower triangle is read
-        a = ted.tril(a) + _turned(ted.tril(a, -1))
+    if hermitian:  # of the lower triangle, with the slope of any matrix
+        a = _moved(ted.tril(a) + _turned(ted.tril(a, -1)), lambda x: x, a)
     return ted.linalg.pinv(a, rcond if rtol is None else rtol)
 
 
@@ -185,9 +205,10 @@ _LINEAR: Mapping[Any, Function] = {
     aten.linalg_det.default: ted.linalg.det, aten.det.default: ted.linalg.det,
     aten.linalg_slogdet.default: ted.linalg.slogdet, aten.slogdet.default: ted.linalg.slogdet,
     aten.logdet.default: _logdet,
-    aten.linalg_cholesky.default: ted.linalg.cholesky, aten.cholesky.default: ted.linalg.cholesky,
-    aten.linalg_cholesky_ex.default: _factor_and_failure,
-    aten.linalg_eigh.default: ted.linalg.eigh, aten.linalg_eigvalsh.default: ted.linalg.eigvalsh,
+    aten.linalg_cholesky.default: lambda a, *, upper=False: _cholesky(a, upper),
+    aten.cholesky.default: _cholesky, aten.linalg_cholesky_ex.default: _factor_and_failure,
+    aten.linalg_eigh.default: _spectral(ted.linalg.eigh),
+    aten.linalg_eigvalsh.default: _spectral(ted.linalg.eigvalsh),
     aten.linalg_svd.default: _by_any_driver(ted.linalg.svd),
     aten.linalg_svdvals.default: _by_any_driver(ted.linalg.svdvals),
     aten.linalg_qr.default: _qr, aten.linalg_lu.default: _lu,
@@ -210,9 +231,17 @@ _NAMES = {
     "special_ndtri": "ndtri", "special_log_ndtr": "log_ndtr", "igamma": "gammainc",
     "special_gammainc": "gammainc", "igammac": "gammaincc", "special_gammaincc": "gammaincc",
     "special_zeta": "zeta", "polygamma": "polygamma", "special_polygamma": "polygamma",
+    "special_bessel_j0": "j0", "special_bessel_j1": "j1", "special_modified_bessel_i0": "i0",
+    "special_modified_bessel_i1": "i1", "special_xlog1py": "xlog1py",
+}  # fmt: skip
+_OF_NUMBERS = {
+    aten.xlogy.Tensor: "xlogy", aten.xlogy.Scalar_Self: "xlogy", aten.xlogy.Scalar_Other: "xlogy",
+    aten.special_xlog1py.self_scalar: "xlog1py", aten.special_xlog1py.other_scalar: "xlog1py",
+    aten.special_zeta.self_scalar: "zeta", aten.special_zeta.other_scalar: "zeta",
 }  # fmt: skip
 
 ALGEBRA: Mapping[Any, Function] = {
     **_LINEAR,
     **{getattr(aten, name).default: getattr(ted.special, own) for name, own in _NAMES.items()},
+    **{operator: getattr(ted.special, own) for operator, own in _OF_NUMBERS.items()},
 }

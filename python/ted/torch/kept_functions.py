@@ -145,6 +145,10 @@ def _distances(a: Any, b: Any, p: float = 2.0, _: Any = None) -> Any:
     return _norms(a[..., :, None, :] - b[..., None, :, :], p)
 
 
+def _distance(a: Any, b: Any, p: float = 2.0) -> Any:
+    return _norms(ted.reshape(a - b, (-1,)), p)
+
+
 def _pairs(x: Any, p: float = 2.0) -> Any:
     first, second = np.triu_indices(x.shape[0], 1)
     return _norms(x[first] - x[second], p)
@@ -273,7 +277,8 @@ OF_FLOATS: Mapping[Any, Function] = {
     aten.lerp.Scalar: _between, aten.lerp.Tensor: _between, aten.rad2deg.default: _in_degrees,
     aten.trunc.default: ted.trunc, aten.fix.default: ted.trunc,
     aten.cdist.default: _distances, aten._cdist_forward.default: _distances,
-    aten.pdist.default: _pairs, aten._pdist_forward.default: _pairs,
+    aten.pdist.default: _pairs, aten._pdist_forward.default: _pairs, aten.dist.default: _distance,
+    aten.angle.default: ted.angle, aten.fmax.default: ted.fmax, aten.fmin.default: ted.fmin, aten.frexp.Tensor: ted.frexp,
     **dict.fromkeys((aten.softmax.int, aten._softmax.default), _shares(ted.nn.softmax)),
     **dict.fromkeys((aten.log_softmax.int, aten._log_softmax.default), _shares(_logs)),
     aten.huber_loss.default: _near_square(ted.nn.huber_loss),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,14 @@ def _bags(
     return found, unread, unread, unread
 
 
-_COMBINED = {"mean": "add", "prod": "mul", "amax": "max", "amin": "min"}
+def _written(x: Any, dim: int, index: Any, source: Any, *, reduce: str) -> Any:
+    """The older operator, which takes a number as well."""
+    if isinstance(source, (int, float)):
+        source = ted.full(index.shape, source, x.dtype)
+    return _scattered(x, dim, index, source, {"add": "sum", "multiply": "prod"}[reduce])
+
+
+_COMBINED = {"sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin": "min"}
 
 
 def _scattered(
@@ -49,7 +57,7 @@ def _scattered(
         start = ted.where(counts > 0, ted.full((), neutral, x.dtype), x)
     if reduce != "mean":
         place = start.at[at]
-        return {"prod": place.mul, "amax": place.max, "amin": place.min}[reduce](source)
+        return {"sum": place.add, "prod": place.mul, "amax": place.max, "amin": place.min}[reduce](source)
     counts = ted.maximum(counts + int(include_self), 1)
     total = start.at[at].add(source)
     return total / counts if x.dtype.is_float else ted.floor_divide(total, counts)
@@ -58,6 +66,10 @@ def _scattered(
 def _rows_reduced(
     x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
+    if not x.ndim:  # one element, to which all is written
+        x, source = x[None], ted.reshape(source, (-1,))
+        found = _rows_reduced(x, 0, index, source, reduce, include_self=include_self)
+        return ted.squeeze(found, 0)
     dim = dim % x.ndim
     whole = ted.broadcast_to(
         ted.reshape(index, (-1, *(1,) * (x.ndim - dim - 1))), tuple(source.shape)
@@ -70,6 +82,22 @@ def _put(x: Any, index: Any, values: Any, accumulate: bool = False) -> Any:
     place = flat.at[ted.where(at < 0, at + flat.shape[0], at)]
     values = ted.reshape(values, (-1,))
     return ted.reshape(place.add(values) if accumulate else place.set(values), x.shape)
+
+
+def _unpooled(x: Any, at: Any, size: Sequence[int], *_: Any) -> Any:
+    """The values of a pool at their places, which count the elements of a plane."""
+    spatial = len(size)
+    lead = tuple(x.shape[: x.ndim - spatial])
+    rows = [ted.reshape(ted.arange(n), (-1, *(1,) * (len(lead) - k))) for k, n in enumerate(lead)]
+    planes = ted.zeros((*lead, math.prod(size)), x.dtype)
+    flat = [ted.reshape(part, (*lead, -1)) for part in (at, x)]
+    return ted.reshape(planes.at[(*rows, flat[0])].set(flat[1]), (*lead, *size))
+
+
+def _on_diagonal(x: Any, values: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    own = ted.arange(values.shape[-1])
+    place = ted.moveaxis(x, (dim1, dim2), (0, 1)).at[own - min(offset, 0), own + max(offset, 0)]
+    return ted.moveaxis(place.set(ted.moveaxis(values, -1, 0)), (0, 1), (dim1, dim2))
 
 
 def _counted(x: Any, bins: int = 100, low: float = 0, high: float = 0) -> Any:
@@ -102,8 +130,11 @@ def _strided(x: Any, size: Sequence[int], strides: Sequence[int], start: Any = N
 INDICES: Mapping[Any, Function] = {
     aten.embedding_bag.padding_idx: _bags, aten._embedding_bag.default: _bags,
     aten._embedding_bag_forward_only.default: _bags,
-    aten.scatter_reduce.two: _scattered, aten.index_reduce.default: _rows_reduced,
-    aten.put.default: _put, aten.histc.default: _counted, aten.as_strided.default: _strided,
+    aten.scatter_reduce.two: _scattered, aten.scatter.reduce: _written,
+    aten.scatter.value_reduce: _written, aten.index_reduce.default: _rows_reduced,
+    aten.diagonal_scatter.default: _on_diagonal, aten.put.default: _put,
+    aten.max_unpool2d.default: _unpooled, aten.max_unpool3d.default: _unpooled,
+    aten.histc.default: _counted, aten.as_strided.default: _strided,
 }  # fmt: skip
 
 

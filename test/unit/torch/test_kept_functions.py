@@ -118,7 +118,12 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
             x.as_strided((2, 3), (3, 2)), (x * 2).as_strided((3, 2), (0, 3), 1),
             x.scatter_reduce(1, at, x, "mean"), x.put(at[0] - 4, x[0, :3], accumulate=True),
             x.scatter_reduce(0, at[:, :2] % 2, x, "mean", include_self=False),
-            x.index_reduce(-1, at[0], x[:, :3], "prod"), torch.histc(x, 3, -2, 2),
+            x.index_reduce(-1, at[0], x[:, :3], "prod"), torch.zeros(2, 4).scatter(-1, at, x[:, :3]),
+            x.scatter(-1, at, x, reduce="multiply"), x.scatter(1, at, 2.0, reduce="add"),
+            functional.max_unpool1d(x[:, :2], at[:, ::2], 3, 1), x[0, 0].index_reduce(
+                0, at[0, :1], x[0, 1], "prod"
+            ),
+            torch.histc(x, 3, -2, 2),
             torch.histc(x, 3), torch.histc(0 * x, 2),
             torch.histc(torch.arange(1, 11, 3) / 10, 3), (9 * x).long().index_reduce(
                 0, at[1, :2] % 2, at.new_full((2, 4), -9), "amax", include_self=False
@@ -158,6 +163,9 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
         lambda x, y: (
             torch.lerp(x, y, 0.5), torch.rad2deg(y), x**0.5, torch.floor_divide(x, 2.0),
             torch.div(x, 2.0, rounding_mode="floor"), torch.div(x, y, rounding_mode="trunc"),
+            torch.fmax(x, y), torch.fmin(y, x), torch.frexp(y), torch.xlogy(x, 3.0),
+            torch.xlogy(2, y), torch.special.xlog1py(x, 0.5), torch.dist(x[1, :1], x[0, 1:3]),
+            torch.dist(x[:, 2], x[:, 2], 3), torch.diagonal_scatter(x, y[0, :2], -1 + 4, 0, 1),
         ),
         (ENDS, ENDS[:1].nan_to_num(3.0)),
     ),
@@ -166,6 +174,7 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
             torch.special.i0(x), torch.special.i1e(x), torch.erfinv(x / 4), torch.special.ndtri(x),
             torch.igamma(x.abs(), 0 * x + 2), torch.special.zeta(x.abs() + 1, x.abs()),
             torch.polygamma(2, x.abs()), torch.special.log_ndtr(x), torch.special.erfcx(x),
+            torch.special.bessel_j0(x), torch.special.modified_bessel_i1(x),
         ),
         (ENDS.nan_to_num(0.5, 1.0, -1.0),),
     ),
@@ -183,6 +192,7 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
     "factors": (
         lambda a: (
             torch.linalg.eigvalsh(a @ a.mT), torch.linalg.norm(a[0], "nuc"),
+            torch.linalg.eigvalsh(a, UPLO="U"), torch.linalg.cholesky_ex(a + 5, upper=True)[1],
             torch.linalg.matrix_norm(a, 1, keepdim=True), torch.linalg.qr(a)[1].abs(),
             torch.linalg.pinv(a, rtol=1e-3), torch.linalg.pinv(a, hermitian=True),
         ),
@@ -235,6 +245,11 @@ SLOPES: dict[str, Callable[..., Any]] = {
         x.index_reduce(1, y[0].abs().long() % 4, y, "prod", include_self=False),
         x.sum() + functional.huber_loss(x, x.detach()), functional.smooth_l1_loss(y, y[:1] + 0.2),
         torch.log_softmax(y, 1), x.index_reduce(1, y[0].abs().long() % 4, y, "amin"),
+    ),
+    "factors of one triangle": lambda x, y: (
+        torch.linalg.cholesky(9 * torch.eye(3) + x[:, :3]), torch.diagonal_scatter(x, y[:, 0]),
+        torch.linalg.cholesky_ex(9 * torch.eye(3) + y[:, :3], upper=True)[0], torch.dist(x, y),
+        torch.linalg.eigh(torch.arange(3).diag() + 0.1 * x[:, 1:], UPLO="U")[1] ** 2,
     ),
     "orders": lambda x, y: (
         x.median(1)[0] * x.detach()[:, 1], y.nanmedian(), x.kthvalue(2, 0)[0], y.cummax(1)[0],
