@@ -22,7 +22,7 @@ LEAST_BYTES = 2**20  # a smaller array is copied sooner than a program is compil
 
 def may_have_order(array: Any) -> bool:
     """Whether an array is so large that calls ask for its order."""
-    return getattr(array, "nbytes", 0) >= LEAST_BYTES
+    return _bytes_of(array) >= LEAST_BYTES
 
 
 def order_of(array: Any) -> Order:
@@ -47,9 +47,16 @@ def _strides(array: Any) -> Sequence[int] | None:
     if type(array) is np.ndarray:
         return None if array.nbytes < LEAST_BYTES or array.flags.c_contiguous else array.strides
     is_in_order = getattr(array, "is_contiguous", None)  # of torch
-    if is_in_order is None or array.nbytes < LEAST_BYTES or is_in_order():
+    if is_in_order is None or _bytes_of(array) < LEAST_BYTES or is_in_order():
         return None
     return array.stride()
+
+
+def _bytes_of(array: Any) -> int:
+    try:
+        return getattr(array, "nbytes", 0)
+    except RuntimeError:  # a sparse tensor of torch has none, and is refused by its name
+        return 0
 
 
 def in_order(array: Any, order: Order) -> Any:

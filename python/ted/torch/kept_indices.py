@@ -56,8 +56,7 @@ def _scattered(
         neutral = identity(_COMBINED[reduce], x.dtype)
         start = ted.where(counts > 0, ted.full((), neutral, x.dtype), x)
     if reduce != "mean":
-        place = start.at[at]
-        return {"sum": place.add, "prod": place.mul, "amax": place.max, "amin": place.min}[reduce](source)
+        return getattr(start.at[at], _COMBINED[reduce])(source)
     counts = ted.maximum(counts + int(include_self), 1)
     total = start.at[at].add(source)
     return total / counts if x.dtype.is_float else ted.floor_divide(total, counts)

@@ -155,6 +155,7 @@ def gpu_only() -> Any:
         (Interface(A, typestr="zz"), "zz"),
         (np.ma.array([1.0, 2.0], mask=[0, 1]), r"write x.filled\(value\)"),
         (torch.ones(2, requires_grad=True), r"requires grad; write x.detach\(\)"),
+        (torch.ones(2).to_sparse(), r"does not convert to a numpy array: .*to_dense\(\)"),
         (torch.ones(2, dtype=torch.bfloat16, requires_grad=True), "requires grad"),
     ],
 )  # fmt: skip

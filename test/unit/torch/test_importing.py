@@ -262,7 +262,7 @@ def test_what_cannot_be_imported_is_named(name: str) -> None:
 def test_an_operator_that_ends_the_process_of_the_binding_is_taken_apart_by_torch() -> None:
     x = draw(3, 7)
     program = torch.export.export(Call(lambda x: functional.adaptive_avg_pool1d(x, 3)), (x,))
-    with pytest.raises(TedError, match="by signal .* in a graph of torch.aten.adaptive_avg_pool1d"):
+    with pytest.raises(TedError, match=r"by signal .* in a graph of .*adaptive_avg_pool1d"):
         lowered(program.graph)
     imported = ted.torch.from_exported(program)
     found = ted.function(lambda x: imported({}, x))(x.numpy())

@@ -118,7 +118,7 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
             x.as_strided((2, 3), (3, 2)), (x * 2).as_strided((3, 2), (0, 3), 1),
             x.scatter_reduce(1, at, x, "mean"), x.put(at[0] - 4, x[0, :3], accumulate=True),
             x.scatter_reduce(0, at[:, :2] % 2, x, "mean", include_self=False),
-            x.index_reduce(-1, at[0], x[:, :3], "prod"), torch.zeros(2, 4).scatter(-1, at, x[:, :3]),
+            x.index_reduce(-1, at[0], x[:, :3], "prod"), (0 * x).scatter(-1, at, x[:, :3]),
             x.scatter(-1, at, x, reduce="multiply"), x.scatter(1, at, 2.0, reduce="add"),
             functional.max_unpool1d(x[:, :2], at[:, ::2], 3, 1), x[0, 0].index_reduce(
                 0, at[0, :1], x[0, 1], "prod"
