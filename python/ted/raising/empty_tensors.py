@@ -3,8 +3,8 @@
 Before: %0 = stablehlo.slice %x [2:2] : (tensor<2xf32>) -> tensor<0xf32>;  reduce(%0 init: %zero)
 After:  %0 = stablehlo.constant dense<> : tensor<0xf32>;  broadcast_in_dim %zero
 
-The pass makes of such a slice one that begins behind its tensor, which MLIR refuses, and of such a
-reduction nothing.
+The pass makes of such a slice, and of a pad of nothing, one that begins behind its tensor, which
+MLIR refuses, and of such a reduction nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ted.mlir import ir
 
 
 def drop_empty(module: ir.Module) -> None:
-    """Put constants for what has no elements, and starts for reductions of that, in place."""
+    """Put constants for what has no elements, and starts for reductions and pads of that."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -28,6 +28,8 @@ def drop_empty(module: ir.Module) -> None:
         elif op.name == "stablehlo.reduce" and _is_empty(op.operands[0]):
             starts = list(op.operands)[len(op.results) :]
             _replace(op, [_spread(op, *pair) for pair in zip(starts, op.results, strict=True)])
+        elif op.name == "stablehlo.pad" and _is_empty(op.operands[0]):
+            _replace(op, [_spread(op, op.operands[1], op.results[0])])
 
 
 def _is_empty(value: ir.Value) -> bool:

@@ -63,6 +63,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         (X,),
     ),
     "an argument that nothing reads": (lambda x, w: x + 1, (X, W)),
+    "a pad of nothing": (
+        lambda x: x[:, :2] * jax.lax.pad(x[:, :0], x[0, 0], ((0, 0, 0), (2, 0, 1))), (X,),
+    ),
     "a chain of odd length": (
         lambda x: jax.lax.associative_scan(jnp.multiply, x, reverse=True), (X,),
     ),
