@@ -58,7 +58,7 @@ def answer(source: str, *_: Any) -> str:
     load_foreign_dialects(context)
     module = ir.Module.parse(source, context)
     to_linalg(module)
-    return module.operation.get_asm(enable_debug_info=True)
+    return str(module.operation.get_asm(enable_debug_info=True))
 
 
 def linalg_module(text: str) -> ir.Module:

@@ -23,7 +23,7 @@ def lowered(graph: Any) -> ir.Module:
     Raises: TedError for an operator without a lowering, by its name.
     """
     module = torch_module(graph)
-    text = module.operation.get_asm(enable_debug_info=True)
+    text = str(module.operation.get_asm(enable_debug_info=True))
     name = key_of(Request("torch", text, text, ""))
     made = known(name)
     if made is None:

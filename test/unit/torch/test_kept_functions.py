@@ -100,6 +100,7 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
         lambda x: (
             x // 3, x // -3, torch.div(x, 3, rounding_mode="trunc"), x**2, x | 1, x ^ 5,
             torch.div(x, -3, rounding_mode="floor"), torch.floor_divide(x, x + 1), x**0.5,
+            torch.gcd(x, x[3:4] * 4), torch.lcm(x[3:], x[2]), torch.fmax(x, x[:, None]),
         ),
         (torch.tensor([2**62 + 1, -(2**61) - 2, 7, -7, 0]),),
     ),
