@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import ted
-from ted.frontend.checks import reduced_axes
+from ted.frontend.checks import number, reduced_axes
 from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating, one_of
@@ -20,10 +20,13 @@ def leaky_relu(x: Any, slope: float = 0.01) -> Any:
     return ted.vectorize(lambda v: ted.where(v > 0, v, slope * v))(x)
 
 
-@ted.vectorize
-def elu(x: Any) -> Any:
-    """x where it is positive, else exp(x) - 1."""
-    return ted.where(x > 0, x, ted.expm1(x))
+def elu(x: Any, alpha: float = 1.0) -> Any:
+    """x where it is positive, else alpha * (exp(x) - 1).
+
+    Raises: FrontendError for an alpha that is no number.
+    """
+    alpha = number(alpha, "elu: alpha")
+    return ted.vectorize(lambda v: ted.where(v > 0, v, alpha * ted.expm1(v)))(x)
 
 
 @ted.vectorize
