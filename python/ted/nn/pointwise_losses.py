@@ -53,13 +53,18 @@ def smooth_l1_loss(
 
 
 def binary_cross_entropy(probability: Any, target: Any, reduction: str = "mean") -> Tensor:
-    """-(t log p + (1 - t) log(1 - p)), logarithms not below -100.
+    """-(t log p + (1 - t) log(1 - p)), logarithms not below -100, without a slope there.
 
     Raises: FrontendError as `l1_loss`.
     """
+
+    def loss(p: Any, t: Any) -> Any:  # the slope of log at 0 is infinite, so no maximum alone
+        on = ted.where(p == 0, -100.0, ted.maximum(ted.log(p), -100.0))
+        off = ted.where(p == 1, -100.0, ted.maximum(ted.log1p(-p), -100.0))
+        return -(t * on + (1.0 - t) * off)
+
     p, t = _pair(probability, target, "binary_cross_entropy")
-    on, off = ted.maximum(ted.log(p), -100.0), ted.maximum(ted.log1p(-p), -100.0)
-    return reduced(-(t * on + (1.0 - t) * off), reduction, "binary_cross_entropy")
+    return reduced(ted.vectorize(loss)(p, t), reduction, "binary_cross_entropy")
 
 
 def binary_cross_entropy_with_logits(

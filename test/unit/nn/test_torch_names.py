@@ -34,6 +34,7 @@ MAPS: dict[str, Pair] = {
     "hardswish": (nn.hardswish, lambda x: x * F.relu6(x + 3) / 6),
     "threshold": (lambda x: nn.threshold(x, 0.1, 2.0), lambda x: F.threshold(x, 0.1, 2.0)),
     "prelu": (lambda x: nn.prelu(x, 0.3), lambda x: F.leaky_relu(x, 0.3)),
+    "elu of 2": (lambda x: nn.elu(x, alpha=2.0), lambda x: F.elu(x, 2.0)),
     "celu of 2": (lambda x: nn.celu(x, alpha=2.0), lambda x: F.celu(x, 2.0)),
     "layer_norm": (lambda x: nn.layer_norm(x.reshape((2, 3, 2)), [3, 2], T[:, :2], T[:, 2:], 1e-3),
                    lambda x: F.layer_norm(x.reshape(2, 3, 2), [3, 2], torch.tensor(T[:, :2]),
@@ -160,6 +161,15 @@ def test_gradients_of_two_orders_are_those_of_torch(names: list[str]) -> None:
     mine = ted.function(lambda x: (gradient(x), ted.grad(lambda v: (gradient(v) * T).sum())(x)))(X)
     np.testing.assert_allclose(mine[0], first.detach().numpy(), rtol=1e-10)
     np.testing.assert_allclose(mine[1], second.numpy(), rtol=1e-9, atol=1e-10)
+
+
+def test_a_probability_of_0_or_1_has_no_slope_where_its_logarithm_is_cut_off() -> None:
+    x, target = np.array([40.0, -800.0, 2.0, 800.0, -800.0]), np.array([1.0, 0.0, 1.0, 0.0, 1.0])
+    t = torch.tensor(x, requires_grad=True)
+    F.binary_cross_entropy(torch.sigmoid(t), torch.tensor(target)).backward()
+    mine = ted.grad(lambda x: nn.binary_cross_entropy(ted.sigmoid(x), target))(x)
+    assert t.grad is not None
+    np.testing.assert_allclose(mine, t.grad.numpy(), rtol=1e-12, atol=1e-16)
 
 
 def test_what_has_no_meaning_is_refused() -> None:
