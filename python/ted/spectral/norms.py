@@ -28,7 +28,7 @@ _OF_SINGULAR_VALUES: dict[Any, Callable[..., Tensor]] = {2: max, -2: min, "nuc":
 def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
     """(sum |x| ** ord) ** (1 / ord) over `axis`; the greatest for inf, the least for -inf.
 
-    For 0 it counts what is not 0.  At 0 the slope of the root is infinite.
+    For 0 it counts what is not 0.  Of zeros alone the slope is 0, as in torch.
     Raises: FrontendError for an axis that x does not have, or an `ord` that is no number.
     """
     x = to_tensor(x, "vector_norm")
@@ -38,11 +38,11 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) 
         return (max if ord > 0 else min)(size, axis, keepdims=keepdims)
     if ord == 0:
         return cast(sum(x != 0, axis, keepdims=keepdims), x.dtype)
-    if ord == 2:
-        return sqrt(sum(x * x, axis, keepdims=keepdims))
     if ord == 1:
         return sum(size, axis, keepdims=keepdims)
-    return sum(size**ord, axis, keepdims=keepdims) ** (1 / ord)
+    total = sum(x * x if ord == 2 else size**ord, axis, keepdims=keepdims)
+    root = sqrt(total) if ord == 2 else total ** (1 / ord)
+    return root if ord < 0 else where(total > 0, root, 0 * total)
 
 
 @rounded_once
