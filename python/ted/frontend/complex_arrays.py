@@ -28,9 +28,10 @@ from ted.frontend import (
     statistics,
 )
 from ted.frontend.associative import associative_scan
-from ted.frontend.complex_creation import complex_type_of, converted, full, pair
+from ted.frontend.complex_creation import complex_type_of, converted, full, of_lists, pair
 from ted.frontend.complex_functions import operand, paired, parts
 from ted.frontend.complex_pairs import Complex, is_complex, on_complex
+from ted.frontend.compositions import matrices, samples
 from ted.frontend.elementwise import round as rounded
 from ted.frontend.elementwise import sqrt, stop_gradient
 from ted.frontend.operators import nan_to_num
@@ -184,17 +185,21 @@ _LINEAR: tuple[Function, ...] = (
     joining.stack, joining.pad, reductions.sum, reductions.mean, cumulative.cumsum,
     statistics.cumulative_sum, statistics.diff, indexing.take, indexing.take_along_axis,
     indexing.dynamic_slice, scattering.segment_sum, rounded, nan_to_num, stop_gradient,
+    matrices.diag, matrices.diagflat, matrices.rot90, samples.resize,
 )  # fmt: skip
 _PRODUCTS: tuple[Function, ...] = (
     contraction.matmul, contraction.dot, contraction.inner, contraction.outer,
-    contraction.tensordot, contraction.einsum,
+    contraction.tensordot, contraction.einsum, matrices.kron, matrices.matvec,
 )  # fmt: skip
-_vecdot = multilinear(contraction.vecdot)
+_vecdot, _vdot = multilinear(contraction.vecdot), multilinear(matrices.vdot)
+_vecmat = multilinear(matrices.vecmat)
 on_complex.update({function.__name__: by_parts(function) for function in _LINEAR})
 on_complex.update({function.__name__: multilinear(function) for function in _PRODUCTS})
 on_complex.update(
     broadcast_arrays=_each(dims.broadcast_arrays), meshgrid=_each(creation.meshgrid),
     vecdot=lambda a, b, axis=-1: _vecdot(_conjugate(a), b, axis=axis),
+    vdot=lambda a, b: _vdot(_conjugate(a), b), vecmat=lambda v, a: _vecmat(_conjugate(v), a),
+    block=lambda arrays: of_lists(samples.block, arrays),
     cumprod=_cumprod, cumulative_prod=_cumprod, prod=_prod, var=_var, at=_At,
     std=lambda x, *args, **options: sqrt(_var(x, *args, **options)),
     any=_of_truth(reductions.any), all=_of_truth(reductions.all),

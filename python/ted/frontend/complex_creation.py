@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ted.frontend import creation, element_types, tensors
+from ted.frontend import creation, element_types, joining, tensors
 from ted.frontend.captures import array_of
 from ted.frontend.complex_functions import operand, paired
 from ted.frontend.complex_pairs import (
@@ -24,6 +24,7 @@ from ted.frontend.elementwise import cast
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor
+from ted.frontend.trees import flatten
 from ted.ir.dtypes import FLOAT64
 
 Function = Callable[..., Any]
@@ -100,8 +101,21 @@ def _constant(array: Any, dtype: Any = None, name: Any = None) -> Any:
     return Complex(*(tensors.constant(x, part, name) for x in parts))
 
 
+def of_lists(function: Function, x: Any) -> Any:
+    """A function of nested lists, of the real and of the imaginary parts of what they hold."""
+
+    def half(x: Any, name: str) -> Any:
+        is_list = isinstance(x, (list, tuple))
+        return [half(y, name) for y in x] if is_list else getattr(pair(x), name)
+
+    return paired(*(function(half(x, name)) for name in ("real", "imag")))
+
+
 def _as_complex(x: Any, dtype: Any = None, copy: Any = None) -> Any:
     del copy
+    if any(isinstance(leaf, Tensor) for _, leaf in flatten(x)[0]):
+        z = of_lists(joining.asarray, x) if isinstance(x, (list, tuple)) else pair(x)
+        return z if dtype is None else converted(z, dtype)
     z = pair(x)
     if not isinstance(z.real, (Tensor, Scalar)):  # a number has all its digits yet
         z = full((), builtins.complex(z.real, z.imag), complex_type(dtype))

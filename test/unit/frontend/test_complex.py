@@ -60,6 +60,10 @@ def functions(xp: Any, z: Any, w: Any, x: Any) -> list[Any]:
         xp.asarray(ROW), xp.asarray(z), xp.astype(z, np.complex64), xp.astype(x, xp.complex128),
         xp.count_nonzero(xp.asarray(ROW)), xp.isnan(z), xp.isfinite(z), xp.isinf(z),
         xp.square(z), xp.reciprocal(z), xp.real(z), xp.imag(x), xp.conj(x), xp.round(z, 1),
+        xp.asarray([[z[0, 0], 1], [x[0, 0], 2j]]), xp.asarray([z[0], x[0]]),
+        xp.asarray([x[0, 0], 1j]), xp.block([[x, z], [z, x]]), xp.rot90(z),
+        xp.diag(z[0]), xp.diag(z), xp.diagflat(z), xp.kron(z, x), xp.matvec(z, w[0]),
+        xp.vecmat(z[:, 0], w), xp.vdot(z, x), xp.vdot(x, z), xp.resize(z, (5, 3)),
     ]  # fmt: skip
 
 
