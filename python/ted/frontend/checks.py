@@ -12,7 +12,7 @@ import numpy as np
 
 from ted.domain.sizes import Extent, Size
 from ted.frontend.locations import fail
-from ted.ir.dtypes import AMBIGUOUS, BY_NAME, DType, named
+from ted.ir.dtypes import AMBIGUOUS, BY_NAME, DType, ambiguity, named
 
 MAX_BYTES = 2**47  # the address space of a process on today's 64-bit machines
 
@@ -86,8 +86,7 @@ def dtype_of(value: DTypeLike, what: str) -> DType:
     if isinstance(value, DType) and not value.is_index:
         return value
     if isinstance(value, str) and value in AMBIGUOUS:
-        ours, theirs = AMBIGUOUS[value]
-        fail(f"{what}: dtype {value!r} is {ours} in NumPy and {theirs} in MLIR; write one of them")
+        fail(f"{what}: dtype {ambiguity(value)}")
     found = named(value)
     return found or fail(f"{what}: dtype must be one of {', '.join(BY_NAME)}, got {value!r}")
 

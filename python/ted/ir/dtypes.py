@@ -10,13 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ted.errors import FrontendError
+
 
 @dataclass(frozen=True, eq=False)
 class DType:
     """An element type: `kind` is float, int, bool or index; `name` is numpy's name for it.
 
     It is what NumPy takes for a type, `np.zeros(3, x.dtype)`, and equals what names it, as types of
-    NumPy do: `x.dtype == "float32"`, `x.dtype == np.float32`.
+    NumPy do: `x.dtype == "float32"`, `x.dtype == np.float32`.  Names that two libraries read
+    otherwise are refused with an error, which is no silent False.
     """
 
     name: str
@@ -26,6 +29,8 @@ class DType:
     mantissa: int = 0  # explicit mantissa bits; orders the float types
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, str) and other in AMBIGUOUS:
+            raise FrontendError(f"dtype: {ambiguity(other)}")
         found = other if isinstance(other, DType) else named(other)
         return NotImplemented if found is None else self.name == found.name
 
@@ -109,11 +114,18 @@ BY_MLIR = {t.mlir: t for t in (*ELEMENT_TYPES, INDEX)}
 AMBIGUOUS = {"i8": (INT64, INT8), "i1": (INT8, BOOL)}  # in NumPy, and in MLIR
 _SPELLED = {
     "float": FLOAT64, "double": FLOAT64, "single": FLOAT32, "half": FLOAT16, "int": INT64,
-    "long": INT64, "uint": UINT64, "bool_": BOOL, "?": BOOL,
+    "long": INT64, "uint": UINT64, "bool_": BOOL, "?": BOOL, "d": FLOAT64, "f": FLOAT32,
+    "longlong": INT64, "ulonglong": UINT64, "intc": INT32, "uintc": UINT32,
     "f8": FLOAT64, "f4": FLOAT32, "f2": FLOAT16, "i4": INT32, "i2": INT16,
     "u8": UINT64, "u4": UINT32, "u2": UINT16, "u1": UINT8,
     **{t.mlir: t for t in ELEMENT_TYPES if t.mlir not in AMBIGUOUS}, **BY_NAME,
 }  # fmt: skip
+
+
+def ambiguity(name: str) -> str:
+    """What an error says of a name that NumPy and MLIR read otherwise."""
+    ours, theirs = AMBIGUOUS[name]
+    return f"{name!r} is {ours} in NumPy and {theirs} in MLIR; write one of them"
 
 
 def spelled(value: object) -> str | None:

@@ -100,8 +100,11 @@ def test_a_type_equals_what_names_it_and_nothing_else(dtype: DType | ComplexType
 
 
 def test_short_names_of_numpy_are_its_types_but_those_that_mlir_reads_otherwise() -> None:
-    for code in ("f8", "f4", "f2", "i4", "i2", "u8", "u4", "u2", "u1", "?"):
+    codes = ("f8", "f4", "f2", "i4", "i2", "u8", "u4", "u2", "u1", "?", "d", "f")
+    for code in (*codes, np.longlong, np.ulonglong, np.intc, np.uintc):
         assert dtype_of(code, "zeros") == np.dtype(code)
     with pytest.raises(FrontendError, match="dtype 'i8' is int64 in NumPy and int8 in MLIR"):
         dtype_of("i8", "zeros")
+    with pytest.raises(FrontendError, match="dtype: 'i1' is int8 in NumPy and bool in MLIR"):
+        _ = BOOL == "i1"
     assert (dtype_of("f32", "zeros"), dtype_of("ui8", "zeros")) == (FLOAT32, UINT8)
