@@ -98,8 +98,11 @@ class TedError(Exception):
         super().__init__(message if location is None else f"{message} ({location})")
 
 
-class FrontendError(TedError):
-    """A tensor expression was written wrongly: rank, type, shape, axis or argument."""
+class FrontendError(TedError, ValueError):
+    """A tensor expression was written wrongly: rank, type, shape, axis or argument.
+
+    It is a ValueError, which is what NumPy's users catch.
+    """
 
     is_of_a_call = True
 

@@ -260,5 +260,10 @@ def test_the_message_ends_with_the_users_line():
         A + B
 
 
+def test_a_refusal_is_an_error_of_value_as_that_of_numpy():
+    with pytest.raises(ValueError, match="broadcast"):
+        A + B
+
+
 def test_flatten_of_a_leaf_is_the_leaf():
     assert flatten(3)[0] == [("", 3)]
