@@ -51,7 +51,8 @@ def _max_pool(rank: int) -> Callable[..., Any]:
         result is a pair, with the row-major positions in the spatial dims.
         Shapes: channels last: x (n, spatial..., c), result (n, spatial'..., c); channels first: x
         (n, c, spatial...), result (n, c, spatial'...).
-        Raises: FrontendError for a window that does not fit into the padded input.
+        Raises: FrontendError for a window that does not fit into the padded input, or that may lie
+        in padding alone.
         """
         x, images = ranked(x, rank + 2, f"{what}: x"), layout_of(layout, rank, what)
         dims = _windows(what, x, images, window, stride, padding, dilation, ceil_mode)
@@ -72,8 +73,8 @@ def _avg_pool(rank: int) -> Callable[..., Any]:
 
         `divisor_override` divides the sums instead of the number of elements.
         Shapes: as in `max_pool2d`.
-        Raises: FrontendError for a window that does not fit into the padded input, or a divisor
-        below 1.
+        Raises: FrontendError for a window that does not fit into the padded input, or that may lie
+        in padding alone, or a divisor below 1.
         """
         x, images = ranked(x, rank + 2, f"{what}: x"), layout_of(layout, rank, what)
         dims = _windows(what, x, images, window, stride, padding, 1, ceil_mode)
@@ -218,7 +219,14 @@ def _windows(
     kernel = per_dim(window, len(spatial), 1, f"{what}: window")
     partial = flag(ceil_mode, f"{what}: ceil_mode")
     step = kernel if stride is None else stride
-    return windows(spatial, kernel, step, padding, dilation, what, partial)
+    found = windows(spatial, kernel, step, padding, dilation, what, partial)
+    for k, one in enumerate(found):  # in padding alone nothing is greatest, and no mean
+        if max(one.before, one.after) >= one.reach:
+            fail(
+                f"{what}: padding must be below the extent of a window, got {one.before} and "
+                f"{one.after} with {one.reach} in spatial dim {k}"
+            )
+    return found
 
 
 def _sections(what: str, x: Tensor, images: Layout, output_size: Any) -> list[Section]:

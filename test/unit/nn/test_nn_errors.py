@@ -48,6 +48,11 @@ CASES = {
         "must leave an element",
     ),
     "pool_window": (lambda: nn.max_pool2d(X, 9), "a window over 9 positions and 8 + 0 + 0"),
+    "pool_padding": (
+        lambda: nn.max_pool2d(X, 2, padding=(0, 2)),
+        "max_pool2d: padding must be below the extent of a window, got 2 and 2 with 2 in spatial "
+        "dim 1",
+    ),
     "pool_rank": (lambda: nn.avg_pool2d(M, 2), "avg_pool2d: x: must have 4 dims"),
     "conv3d_padding_mode": (
         lambda: nn.conv2d(X, W, padding_mode="same"),
