@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ted.api.scanning import scan
+from ted.api.weak_carries import beside, settled
 from ted.domain.sizes import Size
 from ted.frontend import checks
 from ted.frontend.checks import called, check_callable
@@ -119,7 +120,10 @@ def while_loop(
     check_callable(cond_fun, "while_loop: cond_fun")
     check_callable(body_fun, "while_loop: body_fun")
     steps = UNBOUNDED if max_steps is None else _max_steps(max_steps)
-    starts, tree = flatten(init_val)
+    starts, tree = flatten(
+        settled(init_val, lambda val: called("while_loop", "body_fun(val)", body_fun, val),
+                "while_loop")
+    )  # fmt: skip
     start = unflatten(tree, (as_tensor(v, path, "while_loop", "init_val") for path, v in starts))
 
     def going(val: Any) -> Tensor:
@@ -131,8 +135,7 @@ def while_loop(
 
     def body(val: Any) -> Any:
         given = called("while_loop", "body_fun(val)", body_fun, val)
-        _check_carry(given, val)
-        return given
+        return _next_carry(given, val)
 
     def step(carry: Any, _: Any) -> Any:
         still, val = carry
@@ -149,18 +152,21 @@ def _max_steps(value: Any) -> int:
     return steps
 
 
-def _check_carry(given: Any, val: Any) -> None:
-    """What a step gives has the nest, shapes and types of what it was given."""
+def _next_carry(given: Any, val: Any) -> Any:
+    """What a step gives, which has the nest, shapes and types of what it was given."""
     (new, tree), (old, wanted) = flatten(given), flatten(val)
     if tree != wanted:
         fail(f"while_loop: body_fun keeps the nest of val, {wanted}, got {tree}")
+    carry = []
     for (path, value), (_, before) in zip(new, old, strict=True):
-        found = as_tensor(value, path, "while_loop: body_fun")
+        found = as_tensor(beside(value, before.dtype), path, "while_loop: body_fun")
+        carry.append(found)
         if (found.shape, found.dtype) != (before.shape, before.dtype):
             fail(
                 f"while_loop: body_fun keeps shapes and types, {before.dtype}"
                 f"{list(before.shape)} for {path or 'val'}, got {found.dtype}{list(found.shape)}"
             )
+    return unflatten(tree, iter(carry))
 
 
 def fori_loop(

@@ -16,6 +16,7 @@ from typing import Any
 
 from ted.api.lifting import placeholder_like
 from ted.api.overrides import batched, leading
+from ted.api.weak_carries import beside, settled
 from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.checks import called, check_callable
@@ -56,9 +57,22 @@ def scan(
     """
     check_callable(step, "scan: step")
     reverse = checks.flag(reverse, "scan: reverse")
+    init = _settled(step, init, xs)
     if checkpoint is not None and checkpoint is not False:
         return _in_segments(step, init, xs, length, reverse, checkpoint)
     return _scan(step, init, xs, length, reverse)
+
+
+def _settled(step: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> Any:
+    """The first carry, its numbers in the types that a step makes of them."""
+    inputs, tree = _tensors(xs, "xs")
+
+    def after(carry: Any) -> Any:
+        x = unflatten(tree, (_one_step(t) for _, t in inputs))
+        result = called("scan", "step(carry, x)", step, carry, x)
+        return result[0] if isinstance(result, tuple) and len(result) == 2 else None
+
+    return settled(init, after, "scan")
 
 
 def _scan(
@@ -215,7 +229,11 @@ def _one_step(tensor: Tensor) -> Tensor:
 
 def _next_carry(nest: Any, tree: Any, starts: Sequence[tuple[str, Tensor]]) -> list[Tensor]:
     """The carry that a step gives, of the same nest, shapes and types as the first one."""
-    found, given = _tensors(nest, "carry")
+    leaves, given = flatten(nest)
+    if given == tree:
+        pairs = zip(leaves, starts, strict=True)
+        leaves = [(path, beside(new, old.dtype)) for (path, new), (_, old) in pairs]
+    found = [(path, as_tensor(new, path, "scan", "carry")) for path, new in leaves]
     if given != tree:
         fail(f"scan: a step keeps the nest of its carry, {tree}, got {given}")
     for (path, new), (_, old) in zip(found, starts, strict=True):

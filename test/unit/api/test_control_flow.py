@@ -159,6 +159,20 @@ def test_a_loop_without_a_bound_has_scans_and_bounded_loops_in_its_steps() -> No
     np.testing.assert_allclose(found, y)
 
 
+@pytest.mark.parametrize("max_steps", [None, 9])
+def test_numbers_in_a_loop_take_the_types_of_what_is_beside_them(max_steps: int | None) -> None:
+    def halves(x):
+        return ted.while_loop(
+            lambda val: val[1] > 1, lambda val: (val[0] + x, val[2], val[2] / 2, 0),
+            (0, np.inf, x, x),
+            max_steps,
+        )  # fmt: skip
+
+    found = ted.function(halves)(np.array(3.0))
+    assert [str(v.dtype) for v in found] == ["float64"] * 4
+    np.testing.assert_array_equal(found, [9.0, 0.75, 0.375, 0.0])
+
+
 def test_a_loop_that_never_ends_is_interrupted() -> None:
     f = ted.function(lambda x: ted.while_loop(lambda c: c > 0, lambda c: c * 0.5 + 1, x))
     assert f(np.array(-1.0)) == -1

@@ -188,6 +188,22 @@ def test_gradients_inside_of_a_step() -> None:
     np.testing.assert_allclose(run(function, x), wanted, rtol=1e-13)
 
 
+def test_numbers_in_a_carry_take_the_types_of_what_is_beside_them() -> None:
+    def steps(x):
+        def step(c, v):
+            return {"n": c["n"] + 1, "s": c["s"] + v, "p": c["p"] * c["s"], "last": 7}, c["s"]
+
+        start = {"n": 0, "s": 0, "p": 1.0, "last": ted.zeros((), "float64")}
+        return ted.scan(step, start, x, checkpoint=2)
+
+    x = np.array([1.0, 2.0, 3.0])
+    carry, sums = ted.function(steps)(x)
+    assert {k: str(v.dtype) for k, v in carry.items()} == {
+        "n": "int64", "s": "float64", "p": "float64", "last": "float64"
+    }  # fmt: skip
+    assert (carry["n"], carry["s"], carry["last"], sums.tolist()) == (3, 6, 7, [0, 1, 3])
+
+
 PX, PH = ted.placeholder((4, 3), name="xs"), ted.placeholder((3,), name="h")
 REFUSED = {
     "shape_changes": (
@@ -197,6 +213,10 @@ REFUSED = {
     "type_changes": (
         lambda: ted.scan(lambda c, x: ({"s": c["s"].astype("float64")}, None), {"s": PH}, PX),
         "float32[3] for carry s, got float64[3]",
+    ),
+    "type_of_a_number_changes": (
+        lambda: ted.scan(lambda c, x: (c + PH[0], None), True, PX),
+        "bool[] for carry full, got float32[]",
     ),
     "nest_changes": (
         lambda: ted.scan(lambda c, x: ((c, c), None), PH, PX),
