@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ted
@@ -52,19 +53,28 @@ def smooth_l1_loss(
     return huber_loss(prediction, target, reduction, beta) / beta
 
 
-def binary_cross_entropy(probability: Any, target: Any, reduction: str = "mean") -> Tensor:
-    """-(t log p + (1 - t) log(1 - p)), logarithms not below -100, without a slope there.
+def binary_cross_entropy(
+    probability: Any, target: Any, reduction: str = "mean", weight: Any = None
+) -> Tensor:
+    """-(t log p + (1 - t) log(1 - p)) * weight, logarithms not below -100, without a slope there.
 
-    Raises: FrontendError as `l1_loss`.
+    Shapes: equal; a weight broadcasts to them.
+    Raises: FrontendError as `l1_loss`, and for a weight that does not broadcast.
     """
+    what = "binary_cross_entropy"
 
     def loss(p: Any, t: Any) -> Any:  # the slope of log at 0 is infinite, so no maximum alone
         on = ted.where(p == 0, -100.0, ted.maximum(ted.log(p), -100.0))
         off = ted.where(p == 1, -100.0, ted.maximum(ted.log1p(-p), -100.0))
         return -(t * on + (1.0 - t) * off)
 
-    p, t = _pair(probability, target, "binary_cross_entropy")
-    return reduced(ted.vectorize(loss)(p, t), reduction, "binary_cross_entropy")
+    p, t = _pair(probability, target, what)
+    losses = ted.vectorize(loss)(p, t)
+    if weight is not None:
+        weight = to_tensor(weight, f"{what}: weight")
+        broadcast_to(weight.shape, p.shape, f"{what}: weight")
+        losses = losses * weight
+    return reduced(losses, reduction, what)
 
 
 def binary_cross_entropy_with_logits(
@@ -119,27 +129,40 @@ def kl_div(
     return ted.mean(ted.sum(losses, axis=tuple(range(1, losses.ndim))))
 
 
-def poisson_nll_loss(log_rate: Any, target: Any, reduction: str = "mean") -> Tensor:
-    """exp(log_rate) - target * log_rate.
+def poisson_nll_loss(
+    log_rate: Any, target: Any, reduction: str = "mean", log_input: bool = True,
+    full: bool = False, eps: float = 1e-8,
+) -> Tensor:  # fmt: skip
+    """exp(log_rate) - target * log_rate; without `log_input` rate - target * log(rate + eps).
 
+    With `full` also Stirling's approximation of log(target!), for targets above 1.
     Raises: FrontendError as `l1_loss`.
     """
-    x, t = _pair(log_rate, target, "poisson_nll_loss")
-    return reduced(ted.exp(x) - t * x, reduction, "poisson_nll_loss")
+    what = "poisson_nll_loss"
+    x, t = _pair(log_rate, target, what)
+    is_log = flag(log_input, f"{what}: log_input")
+    losses = ted.exp(x) - t * x if is_log else x - t * ted.log(x + number(eps, f"{what}: eps"))
+    if flag(full, f"{what}: full"):
+        stirling = t * ted.log(t) - t + 0.5 * ted.log(2 * math.pi * t)
+        losses = losses + ted.where(t > 1, stirling, 0.0)
+    return reduced(losses, reduction, what)
 
 
 def gaussian_nll_loss(
-    prediction: Any, target: Any, variance: Any, reduction: str = "mean", eps: float = 1e-6
-) -> Tensor:
+    prediction: Any, target: Any, variance: Any, reduction: str = "mean", eps: float = 1e-6,
+    full: bool = False,
+) -> Tensor:  # fmt: skip
     """(log(variance) + (prediction - target) ** 2 / variance) / 2, of a variance not below `eps`.
 
-    The bound has no slope.
+    The bound has no slope. With `full` also log(2 pi) / 2.
     Raises: FrontendError as `l1_loss`.
     """
     p, t = _pair(prediction, target, "gaussian_nll_loss")
     v = floating(variance, "gaussian_nll_loss: variance")
     bounded = v + ted.stop_gradient(ted.maximum(v, eps) - v)
     losses = 0.5 * (ted.log(bounded) + ted.square(p - t) / bounded)
+    if flag(full, "gaussian_nll_loss: full"):
+        losses = losses + 0.5 * math.log(2 * math.pi)
     return reduced(losses, reduction, "gaussian_nll_loss")
 
 

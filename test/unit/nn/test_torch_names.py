@@ -92,6 +92,10 @@ LOSSES: dict[str, Pair] = {
                              "binary_cross_entropy_with_logits")},
     "huber of 2": _loss("huber_loss", delta=2.0, reduction="sum"),
     "smooth of 0.5": _loss("smooth_l1_loss", beta=0.5, reduction="none"),
+    "poisson of rates": (
+        lambda x: nn.poisson_nll_loss(x * x, 3 * T, "mean", log_input=False, full=True),
+        lambda x: F.poisson_nll_loss(x * x, torch.tensor(3 * T), log_input=False, full=True),
+    ),
     "kl_div": _loss("kl_div", reduction="sum"),
     "soft_margin_loss": _loss("soft_margin_loss", np.sign(T - 0.5)),
     "nll_loss": _loss("nll_loss", LABELS),
@@ -117,12 +121,12 @@ LOSSES: dict[str, Pair] = {
         ),
     ),
     "binary_cross_entropy": (
-        lambda x: nn.binary_cross_entropy(ted.sigmoid(x), T),
-        lambda x: F.binary_cross_entropy(torch.sigmoid(x), torch.tensor(T)),
+        lambda x: nn.binary_cross_entropy(input=ted.sigmoid(x), target=T, weight=T[0]),
+        lambda x: F.binary_cross_entropy(torch.sigmoid(x), torch.tensor(T), torch.tensor(T[0])),
     ),
     "gaussian_nll_loss": (
-        lambda x: nn.gaussian_nll_loss(x, T, x * x + 0.1),
-        lambda x: F.gaussian_nll_loss(x, torch.tensor(T), x * x + 0.1),
+        lambda x: nn.gaussian_nll_loss(x, T, x * x + 0.1, full=True),
+        lambda x: F.gaussian_nll_loss(x, torch.tensor(T), x * x + 0.1, full=True),
     ),
 }  # fmt: skip
 TABLE = {**MAPS, **LOSSES}
