@@ -21,7 +21,7 @@ from ted.frontend.locations import fail
 NEAR: dict[str, tuple[str, ...]] = {
     "dim": ("axis", "axes"), "dims": ("axis", "axes", "shift"), "axes": ("axis",),
     "keepdim": ("keepdims",), "initial": ("init",), "a_min": ("min",), "a_max": ("max",),
-    "lower": ("min",), "upper": ("max",), "min_val": ("min",), "max_val": ("max",),
+    "lower": ("min",), "upper": ("max",), "min_val": ("min", "least"), "max_val": ("max", "most"),
     "min": ("lower",), "max": ("upper",), "value": ("fill_value",),
     "ddof": ("correction",), "fill_value": ("value", "fill"), "constant_values": ("value",),
     "pad_width": ("width",), "repeats": ("count",), "reps": ("repeats",),
@@ -31,7 +31,10 @@ NEAR: dict[str, tuple[str, ...]] = {
     "shifts": ("shift",), "perm": ("axes",), "permutation": ("axes",), "equation": ("formula",),
     "subscripts": ("formula",), "index": ("indices",), "num_classes": ("depth",),
     "steps": ("num",), "start_dim": ("start",),
-    "a": ("x",), "m": ("x",), "array": ("x",), "ary": ("x",), "input": ("x", "a", "logits"),
+    "a": ("x",), "m": ("x",), "array": ("x",), "ary": ("x",),
+    "input": ("x", "a", "logits", "log_probabilities", "log_probability", "log_rate",
+              "probability", "prediction", "ids"),
+    "input1": ("a", "first", "x"), "input2": ("b", "second", "y"), "target": ("labels",),
     "arr": ("x",), "arrays": ("xs",), "tensors": ("xs",), "other": ("b",), "x1": ("a",),
     "x2": ("b",), "negative_slope": ("slope",), "N": ("rows",), "M": ("columns",),
     "n_rows": ("rows",), "n_cols": ("columns",), "num_segments": ("count",),
@@ -39,6 +42,9 @@ NEAR: dict[str, tuple[str, ...]] = {
     "slice_sizes": ("sizes",), "std": ("stddev",), "low": ("minval",), "high": ("maxval",),
     "rcond": ("rtol",), "kernel_size": ("window",), "_random_samples": ("samples",),
     "per_sample_weights": ("weights",), "attn_mask": ("mask",),
+    "weight": ("table", "slope"), "p": ("order",), "var": ("variance",), "threshold": ("bound",),
+    "lambd": ("bound",), "upscale_factor": ("factor",), "downscale_factor": ("factor",),
+    "lr_decay": ("rate_decay",), "max_norm": ("most",),
 }  # fmt: skip
 
 DEVICE = "cpu"  # what the standard is told: an expression has none, a function has one target

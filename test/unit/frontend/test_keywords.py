@@ -45,6 +45,20 @@ ALIKE: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "a method": (lambda: X.mean(dim=1), lambda: X.mean(axis=1)),
     "attn_mask": (lambda: ted.nn.attention(X, X, X, attn_mask=X @ X.T),
                   lambda: ted.nn.attention(X, X, X, mask=X @ X.T)),
+    "bounds of torch": (
+        lambda: ted.nn.hardtanh(ted.nn.softshrink(X, lambd=0.1), min_val=-2.0, max_val=2.0),
+        lambda: ted.nn.hardtanh(ted.nn.softshrink(X, bound=0.1), least=-2.0, most=2.0),
+    ),
+    "input and weight": (
+        lambda: ted.nn.embedding(input=np.array([1, 0]), weight=ted.nn.normalize(X, p=1.0)),
+        lambda: ted.nn.embedding(table=ted.nn.normalize(X, order=1.0), ids=np.array([1, 0])),
+    ),
+    "input and target": (
+        lambda: ted.nn.cross_entropy(input=X, target=np.array([1, 0])),
+        lambda: ted.nn.cross_entropy(logits=X, labels=np.array([1, 0])),
+    ),
+    "input1": (lambda: ted.nn.margin_ranking_loss(input1=X, input2=X * X, target=X),
+               lambda: ted.nn.margin_ranking_loss(first=X, second=X * X, target=X)),
     "dim0": (lambda: X.swapaxes(dim0=0, dim1=1), lambda: ted.swapaxes(X, 0, 1)),
 }  # fmt: skip
 
