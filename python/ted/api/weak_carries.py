@@ -1,4 +1,4 @@
-"""Python numbers in a carry, which are weak: they take the types of what is beside them.
+"""Numbers of Python and NumPy in a carry, which take the types of what is beside them.
 
 Before: ted.scan(lambda c, x: (c + x, None), 0, xs)     with xs of float64
 After:  ted.scan(lambda c, x: (c + x, None), ted.full((), 0, "float64"), xs)
@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+
+import numpy as np
 
 from ted.api.lifting import placeholder_like
 from ted.frontend.arithmetic import common_dtype
@@ -25,7 +27,10 @@ from ted.ir.scalar import const
 
 def beside(value: Any, dtype: DType) -> Any:
     """A Python number as a tensor of the type that it has beside tensors of `dtype`."""
-    return full((), value, common_dtype([const(0, dtype), value])) if _is_weak(value) else value
+    if not is_weak(value):
+        return value
+    number = value.item() if hasattr(value, "item") else value
+    return full((), number, common_dtype([const(0, dtype), number]))
 
 
 def settled(init: Any, body: Callable[[Any], Any], what: str) -> Any:
@@ -35,10 +40,10 @@ def settled(init: Any, body: Callable[[Any], Any], what: str) -> Any:
     """
     leaves, tree = flatten(init)
     types: dict[int, DType] = {}
-    numbers = {k: value for k, (_, value) in enumerate(leaves) if _is_weak(value)}
+    numbers = {k: value for k, (_, value) in enumerate(leaves) if is_weak(value)}
 
     def carry() -> list[Any]:
-        return [full((), v, types[k]) if k in types else v for k, (_, v) in enumerate(leaves)]
+        return [beside(v, types[k]) if k in types else v for k, (_, v) in enumerate(leaves)]
 
     for _ in numbers:  # each time one of them at least finds its type
         given = [as_tensor(v, p, what) for v, (p, _) in zip(carry(), leaves, strict=True)]
@@ -58,10 +63,13 @@ def _found(numbers: Mapping[int, Any], given: list[Tensor], after: list[Any]) ->
     def is_wider(new: Any, old: Tensor, number: Any) -> bool:
         if not isinstance(new, Tensor) or new.ndim or new.dtype == old.dtype:
             return False
-        return common_dtype([const(0, new.dtype), number]) == new.dtype
+        return beside(number, new.dtype).dtype == new.dtype
 
     return {k: after[k].dtype for k, v in numbers.items() if is_wider(after[k], given[k], v)}
 
 
-def _is_weak(value: Any) -> bool:
+def is_weak(value: Any) -> bool:
+    """Whether a value is a number of Python or NumPy; bools are not."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return not value.ndim and value.dtype.kind in "iuf"
     return type(value) in (int, float)

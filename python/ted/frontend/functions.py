@@ -314,7 +314,7 @@ def _leaf(value: Any, what: str) -> Any:
 
 
 def as_tensor(value: Any, path: str, what: str, kinds: str = "results") -> Tensor:
-    """A result of a traced function: a tensor, or an array or a Python number as one.
+    """A result of a traced function: a tensor, or an array or a number as one.
 
     Raises: FrontendError for anything else.
     """
@@ -322,6 +322,8 @@ def as_tensor(value: Any, path: str, what: str, kinds: str = "results") -> Tenso
     value = with_constant(value, f"{what}: {kinds}{place}")
     if isinstance(value, Tensor):
         return value
+    if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "biuf":
+        return full((), value.item(), value.dtype)  # alone, a number of NumPy keeps its type
     for kind, dtype in ((bool, BOOL), (int, INT64), (float, FLOAT32)):
         if isinstance(value, kind):
             return full((), value, dtype)

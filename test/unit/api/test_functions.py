@@ -81,6 +81,13 @@ def test_positions_and_results_that_do_not_fit_are_refused(wrong: Any, message: 
         wrong()
 
 
+def test_numbers_of_numpy_are_results_of_their_types() -> None:
+    numbers = (np.float64(3), np.array(2), np.int8(-1), np.float32(0.5), np.bool_(True))
+    found = ted.function(lambda x: (*numbers, x))(np.ones(1))
+    for mine, number in zip(found, numbers, strict=False):
+        assert (mine.dtype, mine.shape, mine) == (number.dtype, (), number)
+
+
 def test_what_cannot_be_called_is_refused() -> None:
     for make in (ted.function, ted.grad, ted.value_and_grad):
         with pytest.raises(FrontendError, match="takes a function of tensors, got int 3"):

@@ -193,7 +193,7 @@ def test_numbers_in_a_carry_take_the_types_of_what_is_beside_them() -> None:
         def step(c, v):
             return {"n": c["n"] + 1, "s": c["s"] + v, "p": c["p"] * c["s"], "last": 7}, c["s"]
 
-        start = {"n": 0, "s": 0, "p": 1.0, "last": ted.zeros((), "float64")}
+        start = {"n": 0, "s": np.array(0), "p": 1.0, "last": ted.zeros((), "float64")}
         return ted.scan(step, start, x, checkpoint=2)
 
     x = np.array([1.0, 2.0, 3.0])
