@@ -10,12 +10,13 @@ and a loop that leaves early is a scan of which every step is a branch.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ted.api.scanning import scan
-from ted.api.weak_carries import beside, settled
+from ted.api.weak_numbers import beside, settled
 from ted.domain.sizes import Size
 from ted.frontend import checks
 from ted.frontend.checks import called, check_callable
@@ -23,7 +24,7 @@ from ted.frontend.compute import compute
 from ted.frontend.elementwise import cast, where
 from ted.frontend.functions import as_tensor
 from ted.frontend.locations import fail
-from ted.frontend.notes import here_in_notes, record, taken
+from ted.frontend.notes import Note, here_in_notes, record, taken
 from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import Tree, flatten, unflatten
@@ -56,11 +57,10 @@ def cond(
         fail(f"cond: pred must be of bools, got {pred.dtype}{list(pred.shape)}; compare it")
     if pred.ndim:
         return _choice(pred, true_fun, false_fun, operands)
-    (yes, tree), (no, other) = (
-        _branch(pred, name, fn, operands)
-        for name, fn in (("true_fun", true_fun), ("false_fun", false_fun))
-    )
-    _check_alike(yes, tree, no, other)
+    on = _traced(pred, "true_fun", true_fun, operands)
+    off = _traced(pred, "false_fun", false_fun, operands)
+    yes, no, tree = on.results(off), off.results(on), on.tree
+    _check_alike(yes, tree, no, off.tree)
     pairs = ((a, b) for (_, a), (_, b) in zip(yes, no, strict=True))
     return unflatten(tree, (a if a.node is b.node else where(pred, a, b) for a, b in pairs))
 
@@ -76,17 +76,37 @@ def _choice(pred: Any, true_fun: Any, false_fun: Any, operands: Sequence[Any]) -
     return unflatten(tree, (where(pred, a, b) for (_, a), (_, b) in zip(yes, no, strict=True)))
 
 
-def _branch(pred: Tensor, name: str, fn: Any, operands: Sequence[Any]) -> tuple[Leaves, Tree]:
-    """What a branch gives, computed where it is taken."""
+@dataclass(frozen=True)
+class _Traced:
+    """What a branch gives and says, not yet under its condition."""
+
+    name: str
+    pred: Tensor
+    branch: Branch
+    leaves: list[tuple[str, Any]]
+    tree: Tree
+    notes: list[Note]
+
+    def results(self, other: _Traced) -> Leaves:
+        """What it gives, computed where it is taken; numbers in the types of the other branch."""
+        found = []
+        for k, (path, value) in enumerate(self.leaves):
+            against = other.leaves[k][1] if self.tree == other.tree else None
+            value = beside(value, against.dtype) if isinstance(against, Tensor) else value
+            found.append(as_tensor(value, path, f"cond: {self.name}"))
+        hidden, notes_tree = flatten(self.notes)
+        nodes = [t.node for t in (*found, *(t for _, t in hidden))]
+        made = map(wrap, in_branch(nodes, self.branch))
+        results = [(path, next(made)) for path, _ in self.leaves]
+        is_taken = self.pred if self.branch.taken else ~self.pred
+        record(note.under(is_taken) for note in unflatten(notes_tree, made))
+        return results
+
+
+def _traced(pred: Tensor, name: str, fn: Any, operands: Sequence[Any]) -> _Traced:
     begin, branch = here_in_notes(), Branch.of(pred.node, name == "true_fun")
     leaves, tree = flatten(called(f"cond: {name}", f"{name}(*operands)", fn, *operands))
-    found = [as_tensor(value, path, f"cond: {name}") for path, value in leaves]
-    hidden, notes_tree = flatten(taken(begin))
-    made = map(wrap, in_branch([t.node for t in (*found, *(t for _, t in hidden))], branch))
-    results = [(path, next(made)) for path, _ in leaves]
-    is_taken = pred if branch.taken else ~pred
-    record(note.under(is_taken) for note in unflatten(notes_tree, made))
-    return results, tree
+    return _Traced(name, pred, branch, leaves, tree, taken(begin))
 
 
 def _check_alike(yes: Leaves, tree: Tree, no: Leaves, other: Tree) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ted.api.lifting import placeholder_like
 from ted.api.overrides import batched, leading
-from ted.api.weak_carries import beside, settled
+from ted.api.weak_numbers import beside, settled
 from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.checks import called, check_callable

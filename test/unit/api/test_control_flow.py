@@ -159,6 +159,17 @@ def test_a_loop_without_a_bound_has_scans_and_bounded_loops_in_its_steps() -> No
     np.testing.assert_allclose(found, y)
 
 
+def test_a_number_in_a_branch_has_the_type_of_the_other_one() -> None:
+    def chosen(x):
+        return ted.cond(x > 0, lambda: (x * x, 0), lambda: (0.0, x))
+
+    for x, first, second in ((3.0, 9.0, 0.0), (-2.0, 0.0, -2.0)):
+        found = ted.function(chosen)(np.array(x))
+        assert [(v.dtype, float(v)) for v in found] == [("float64", first), ("float64", second)]
+    slope = ted.grad(lambda x: chosen(x)[0] + chosen(x)[1])
+    assert (slope(np.array(3.0)), slope(np.array(-2.0))) == (6.0, 1.0)
+
+
 @pytest.mark.parametrize("max_steps", [None, 9])
 def test_numbers_in_a_loop_take_the_types_of_what_is_beside_them(max_steps: int | None) -> None:
     def halves(x):

@@ -1,10 +1,10 @@
-"""Numbers of Python and NumPy in a carry, which take the types of what is beside them.
+"""Numbers of Python and NumPy in carries and branches, which take the types beside them.
 
 Before: ted.scan(lambda c, x: (c + x, None), 0, xs)     with xs of float64
 After:  ted.scan(lambda c, x: (c + x, None), ted.full((), 0, "float64"), xs)
 
 In the first carry they have the types that a step makes of them, for which the step is traced once
-more; in what a step gives they have the types of the carry.
+more; in what a step gives they have the types of the carry, in a branch those of the other one.
 """
 
 from __future__ import annotations
