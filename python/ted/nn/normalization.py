@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -43,21 +43,48 @@ def _spread(parameter: Tensor, rank: int, axes: tuple[int, ...]) -> Tensor:
     return parameter.reshape(tuple(extents.get(k, 1) for k in range(rank)))
 
 
-def _after_extents(*words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorates norms that take extents of last dims before their parameters `words`, as torch."""
+def _in_torchs_order(
+    form: Callable[..., dict[str, Any]],
+    is_meant: Callable[[Sequence[Any], Mapping[str, Any]], bool],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorates norms that take torch's arguments behind x, too, where these are meant.
+
+    `form` has torch's parameters and gives the arguments of ted for them.
+    """
+    signature = inspect.signature(form)
 
     def decorate(norm: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(norm)
         def call(x: Any, *args: Any, **options: Any) -> Any:
-            is_extents = bool(args) and is_several(args[0]) and all(type(n) is int for n in args[0])
-            if not is_extents or len(args) > len(words) + 1:
+            if not is_meant(args, options):
                 return norm(x, *args, **options)
-            named = dict(zip(words, args[1:], strict=False))
-            return norm(x, normalized_shape=args[0], **named, **options)
+            try:
+                given = signature.bind(*args, **options)
+            except TypeError as error:
+                names = ", ".join([*signature.parameters][:-1])
+                fail(f"{norm.__name__}: torch's arguments are {names}, got {error}")
+            return norm(x, **form(*given.args, **given.kwargs))
 
         return call
 
     return decorate
+
+
+def _begin_with_extents(args: Sequence[Any], _: Mapping[str, Any]) -> bool:
+    return bool(args) and is_several(args[0]) and all(type(n) is int for n in args[0])
+
+
+def _layer_norm_of_torch(
+    normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, **options: Any
+) -> dict[str, Any]:
+    return {"normalized_shape": normalized_shape, "weight": weight, "bias": bias, "eps": eps,
+            **options}  # fmt: skip
+
+
+def _rms_norm_of_torch(
+    normalized_shape: Any, weight: Any = None, eps: float | None = None, **options: Any
+) -> dict[str, Any]:
+    return {"normalized_shape": normalized_shape, "weight": weight, "eps": eps, **options}
 
 
 def _normalized(x: Tensor, axis: Any, extents: Any, what: str) -> tuple[int, ...]:
@@ -73,7 +100,7 @@ def _normalized(x: Tensor, axis: Any, extents: Any, what: str) -> tuple[int, ...
     return tuple(range(first, x.ndim))
 
 
-@_after_extents("weight", "bias", "eps")
+@_in_torchs_order(_layer_norm_of_torch, _begin_with_extents)
 @rounded_once
 def layer_norm(
     x: Any, weight: Any = None, bias: Any = None, axis: Any = -1, eps: float = 1e-5,
@@ -92,7 +119,7 @@ def layer_norm(
     return _affine(_standardized(x, axes, eps)[0], weight, bias, axes, "layer_norm")
 
 
-@_after_extents("weight", "eps")
+@_in_torchs_order(_rms_norm_of_torch, _begin_with_extents)
 @rounded_once
 def rms_norm(
     x: Any, weight: Any = None, axis: Any = -1, eps: float | None = None,
@@ -114,12 +141,11 @@ def rms_norm(
     return _affine(x * scale, weight, None, axes, "rms_norm")
 
 
-def _as_of_torch(
+def _batch_norm_of_torch(
     running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
     training: bool = False, momentum: float = 0.1, eps: float = 1e-5, *, axis: int = 1,
     **options: Any,
 ) -> dict[str, Any]:  # fmt: skip
-    """The arguments of ted for those of torch, in torch's order."""
     running = None if running_mean is None and running_var is None else (running_mean, running_var)
     if running is not None and training:
         fail(
@@ -133,32 +159,17 @@ def _as_of_torch(
     }  # fmt: skip
 
 
-_OF_BATCHES = inspect.signature(_as_of_torch)
+def _have_statistics(args: Sequence[Any], options: Mapping[str, Any]) -> bool:
+    """Whether these are torch's: statistics by their names, or before the parameters.
 
-
-def _of_torch(norm: Callable[..., Any]) -> Callable[..., Any]:
-    """A batch norm that takes torch's arguments, too, in torch's order, where no others are meant.
-
-    These are statistics by their names, or before the parameters: ted has a number as fourth.
+    Ted has a number as fourth.
     """
-
-    @functools.wraps(norm)
-    def call(x: Any, *args: Any, **options: Any) -> Any:
-        is_behind = len(args) > 2 and not isinstance(args[2], Integral)
-        is_before = len(args) == 2 and not {"weight", "bias"}.isdisjoint(options)
-        if is_behind or is_before or not {"running_mean", "running_var"}.isdisjoint(options):
-            try:
-                given = _OF_BATCHES.bind(*args, **options)
-            except TypeError as error:
-                names = ", ".join([*_OF_BATCHES.parameters][:-1])
-                fail(f"batch_norm: torch's arguments are {names}, got {error}")
-            return norm(x, **_as_of_torch(*given.args, **given.kwargs))
-        return norm(x, *args, **options)
-
-    return call
+    is_behind = len(args) > 2 and not isinstance(args[2], Integral)
+    is_before = len(args) == 2 and not {"weight", "bias"}.isdisjoint(options)
+    return is_behind or is_before or not {"running_mean", "running_var"}.isdisjoint(options)
 
 
-@_of_torch
+@_in_torchs_order(_batch_norm_of_torch, _have_statistics)
 def batch_norm(
     x: Any, weight: Any = None, bias: Any = None, axis: int = -1, eps: float = 1e-5,
     statistics: bool = False, running: Any = None, training: bool = True, momentum: float = 0.1,
@@ -271,9 +282,18 @@ def local_response_norm(
     return x / (k + (alpha / size) * total) ** beta
 
 
+def _group_norm_of_torch(
+    num_groups: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, **options: Any
+) -> dict[str, Any]:
+    return {"num_groups": num_groups, "weight": weight, "bias": bias, "eps": eps, **options}
+
+
+@_in_torchs_order(
+    _group_norm_of_torch, lambda args, _: len(args) == 4 and isinstance(args[3], float)
+)
 @rounded_once
 def group_norm(
-    x: Any, groups: Any = None, weight: Any = None, bias: Any = None, axis: Any = -1,
+    x: Any, groups: Any = None, weight: Any = None, bias: Any = None, axis: int = -1,
     eps: float = 1e-5, num_groups: Any = None,
 ) -> Tensor:  # fmt: skip
     """Standardised for each sample over groups of neighbouring channels; channels along `axis`.
@@ -284,8 +304,6 @@ def group_norm(
     Source: Wu and He, Group Normalization, section 3.
     """
     x = floating(x, "group_norm: x")
-    if isinstance(axis, float):
-        axis, eps = 1, axis
     if num_groups is not None:
         if groups is not None:
             fail(f"group_norm: groups or num_groups, got both: {groups!r} and {num_groups!r}")
