@@ -75,6 +75,17 @@ def test_a_long_sum_with_few_results_is_split() -> None:
     assert chosen.steps_per_split * (chosen.splits - 1) < chosen.steps
 
 
+@pytest.mark.parametrize(("element", "rounds"), [("f32", 3), ("bf16", 1)])
+def test_splits_fill_the_chip_and_tensor_cores_wait_for_few_partial_sums(
+    element: str, rounds: int
+) -> None:
+    """The weights' gradient of a 3x3 convolution, 256 channels: 36 tiles of f32, 18 of bf16."""
+    chosen = plan(matmul((2304, 256, 100352), element), "sm_90a", tensor_maps=True)
+    assert isinstance(chosen, Plan)
+    available = rounds * choices.processors("sm_90a")
+    assert 0.9 * available < chosen.blocks <= available
+
+
 def test_a_full_grid_is_not_split() -> None:
     assert planned(matmul((2048, 2048, 1 << 14))).splits == 1
 

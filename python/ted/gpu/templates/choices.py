@@ -68,12 +68,15 @@ OTHER_CHIPS = 108  # multiprocessors
 # Products per element of C below which a split is not worth its second kernel.
 LEAST_SPLIT_DEPTH = 256
 MOST_SPLITS = 32
+MOST_ROUNDS = 3  # blocks of a multiprocessor, where sums are cut
 # Steps of k that filling and emptying a block's pipeline costs.
 FILLING = 64
 # A kernel costs some microseconds to start, as so many multiply-adds of one multiprocessor do.
 STARTING = 1 << 20
 # Multiply-adds in the time of one element of partial sums, written and read again.
-SUM_COST = 32
+SUM_COST = 90
+# Both are counted by ordinary arithmetic; tensor cores make so many more in that time.
+TENSOR_CORES = 10
 
 
 def processors(chip: str) -> int:
@@ -107,16 +110,20 @@ def cheapest(gemm: Gemm, chip: str, options: Sequence[Option]) -> Plan:
 
 
 def _splits(base: Plan, available: int) -> list[Plan]:
-    """The plan with k in one piece, and cut into 2, 4, .. while the grid does not fill the chip."""
-    found = [base]
-    splits = 2
-    while splits <= MOST_SPLITS and base.blocks * splits <= 2 * available:
+    """The plan with k in one piece, and cut into 2, 3, .. where the grid is a few rounds at most.
+
+    Not powers of two alone: 7 splits of 18 tiles fill 126 of 132 multiprocessors, 4 fill 72.
+    """
+    found = {1: base}
+    for splits in range(2, MOST_SPLITS + 1):
         depth = ceil(base.steps / splits)
+        if base.blocks * splits > MOST_ROUNDS * available:
+            break
         if depth * base.tiling.depth < LEAST_SPLIT_DEPTH:
             break
-        found.append(replace(base, splits=ceil(base.steps / depth)))
-        splits *= 2
-    return found
+        whole = ceil(base.steps / depth)
+        found.setdefault(whole, replace(base, splits=whole))
+    return list(found.values())
 
 
 def _cost(candidate: Plan, available: int) -> float:
@@ -128,4 +135,5 @@ def _cost(candidate: Plan, available: int) -> float:
     if candidate.splits > 1:
         sums = gemm.m * gemm.n * gemm.batches * candidate.splits
         second = STARTING + SUM_COST * sums / available
+        second *= 1 if candidate.template == "simt" else TENSOR_CORES
     return rounds * work + second
