@@ -18,7 +18,7 @@ module attributes {gpu.container_module} {
   }
   // CHECK: gpu.module @kernels
   // CHECK: gpu.func @[[A]](%{{.*}}: memref<4xf32> {llvm.align = 16 : i64, llvm.noalias}) kernel
-  // CHECK: gpu.func @[[B]]({{.*}} kernel attributes {nvvm.minctasm = 1 : i32}
+  // CHECK: gpu.func @[[B]]({{.*}} kernel attributes {known_block_size = array<i32: 256, 1, 1>, nvvm.minctasm = 4 : i32}
   // CHECK-NOT: gpu.func
   gpu.module @main_kernel {
     gpu.func @main_kernel(%a: memref<4xf32>) kernel {
@@ -37,7 +37,7 @@ module attributes {gpu.container_module} {
     }
   }
   gpu.module @main_kernel_1 {
-    gpu.func @main_kernel(%a: memref<4xf32>) kernel {
+    gpu.func @main_kernel(%a: memref<4xf32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       %i = gpu.thread_id x
       %one = arith.constant 1.0 : f32
       %own = memref.alloca() : memref<1xf32, #gpu.address_space<private>>

@@ -11,6 +11,8 @@ from ted.machine import MOST_THREADS, WARP
 from ted.mlir import ir
 
 POINTS_OF_A_THREAD = 8
+# Rows that no registers hold are read again: one block reads memory while another one computes.
+THREADS_OF_LONG_ROWS = MOST_THREADS // 2
 WARPS = 8  # rows of a block, where a warp is enough for one
 
 
@@ -33,4 +35,5 @@ def team_of(operations: Sequence[ir.Operation], rows: int) -> tuple[int, int]:
     if points <= WARP * POINTS_OF_A_THREAD and rows > WARPS:
         return WARPS, WARP
     warps = -(-points // (WARP * POINTS_OF_A_THREAD))
-    return 1, min(MOST_THREADS, WARP << max(0, warps - 1).bit_length())
+    threads = WARP << max(0, warps - 1).bit_length()
+    return 1, threads if threads <= MOST_THREADS else THREADS_OF_LONG_ROWS

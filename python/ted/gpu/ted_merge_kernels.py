@@ -5,8 +5,9 @@ After:  `gpu.module @kernels { gpu.func @dx_5f2c81d0 ... }` with all of them; eq
 
 A kernel is named after the first tensor that it computes and a hash of what it does, so that its
 name in a profile stays when the rest of the program changes.  Pointers are marked as distinct and
-aligned, which is what joins loads into vectors.  Kernels that keep arrays in registers say that one
-block at a time is enough: else the assembler puts some of them into memory, to make room for more.
+aligned, which is what joins loads into vectors.  Kernels that keep a few numbers in registers ask
+for 1024 threads at a time, since some read memory while others compute; those that keep many say
+that one block is enough: else the assembler puts some of them into memory, to make room for more.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ted.gpu.bodies import byte_width
@@ -25,6 +26,9 @@ from ted.mlir.aliasing import donated_pairs
 from ted.mlir.locations import user_name
 from ted.mlir.queries import functions, operations, symbol_name
 
+THREADS_AT_ONCE = 1024  # of a multiprocessor: each may have 64 registers
+MOST_KEPT = 32  # elements of a thread
+REGISTER_BYTES = 4
 _Path = tuple[str, ...]  # a kernel in its module
 _STEM, _DIGITS = 40, 8  # characters of a name, and of the hash behind it
 
@@ -125,9 +129,19 @@ def _mark_pointers(kernel: ir.Operation, shared: set[int]) -> None:
 
 
 def _mark_registers(kernel: ir.Operation) -> None:
-    if operations(kernel, "memref.alloca"):
+    kept = [ir.MemRefType(op.results[0].type) for op in operations(kernel, "memref.alloca")]
+    if kept:
+        threads = ir.DenseI32ArrayAttr(kernel.attributes["known_block_size"])[0]
+        blocks = max(1, THREADS_AT_ONCE // threads) if _is_short(kept) else 1
         i32 = ir.IntegerType.get_signless(32)
-        kernel.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(i32, 1)
+        kernel.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(i32, blocks)
+
+
+def _is_short(kept: Sequence[ir.MemRefType]) -> bool:
+    """Whether what a thread keeps leaves enough of 64 registers for what it works on."""
+    elements = sum(math.prod(kind.shape) for kind in kept)
+    widths = [byte_width(kind.element_type) for kind in kept]
+    return max(widths) <= REGISTER_BYTES and elements <= MOST_KEPT
 
 
 def _marks(kind: ir.Type, may_be_shared: bool) -> ir.Attribute:
