@@ -158,3 +158,53 @@ func.func @few_rows(%x: memref<40x1024xf32>, %y: memref<40x1024xf32>, %s: memref
   }
   return
 }
+
+// -----
+
+// A sum along the rows that a loop reads, and its start, are made in the loop; one that needs the number of the row, and
+// one of other memory, stay.
+#ij = affine_map<(i, j) -> (i, j)>
+#i = affine_map<(i, j) -> (i)>
+// CHECK-LABEL: func.func @a_sum_of_the_same_rows
+// CHECK: scf.forall (%[[I:.*]]) in (4)
+// CHECK: memref.copy
+// CHECK: %[[S:.*]] = memref.subview %arg2[%[[I]]]
+// CHECK-NEXT: linalg.fill {{.*}} outs(%[[S]]
+// CHECK-NEXT: linalg.generic {{.*}} outs(%[[S]]
+// CHECK-NOT: scf.forall
+// CHECK: linalg.generic {{.*}} ins(%arg0 : memref<4x8xf32>) outs(%arg3
+// CHECK: linalg.generic {{.*}} ins(%arg1 : memref<4x8xf32>) outs(%arg4
+func.func @a_sum_of_the_same_rows(%x: memref<4x8xf32>, %z: memref<4x8xf32>, %s: memref<4xf32>, %t: memref<4xf32>, %u: memref<4xf32>, %y: memref<4x8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  scf.forall (%i) in (4) {
+    %a = memref.subview %x[%i, 0] [1, 8] [1, 1] : memref<4x8xf32> to memref<1x8xf32, strided<[8, 1], offset: ?>>
+    %b = memref.subview %y[%i, 0] [1, 8] [1, 1] : memref<4x8xf32> to memref<1x8xf32, strided<[8, 1], offset: ?>>
+    memref.copy %a, %b : memref<1x8xf32, strided<[8, 1], offset: ?>> to memref<1x8xf32, strided<[8, 1], offset: ?>>
+  }
+  linalg.fill ins(%zero : f32) outs(%s : memref<4xf32>)
+  linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]}
+    ins(%x : memref<4x8xf32>) outs(%s : memref<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  }
+  linalg.fill ins(%zero : f32) outs(%t : memref<4xf32>)
+  linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]}
+    ins(%x : memref<4x8xf32>) outs(%t : memref<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %k = linalg.index 0 : index
+    %n = arith.index_cast %k : index to i32
+    %f = arith.sitofp %n : i32 to f32
+    %m = arith.mulf %a, %f : f32
+    %c = arith.addf %b, %m : f32
+    linalg.yield %c : f32
+  }
+  linalg.fill ins(%zero : f32) outs(%u : memref<4xf32>)
+  linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]}
+    ins(%z : memref<4x8xf32>) outs(%u : memref<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  }
+  return
+}

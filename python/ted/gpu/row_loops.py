@@ -5,11 +5,12 @@ A row is what `memref.subview %m[%i, %j, 0, ..]` gives for all counters of the l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ted.mlir import ir
+from ted.mlir import ir, memref
 from ted.mlir.aliasing import VIEWS, root
+from ted.mlir.queries import position
 
 DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 
@@ -67,6 +68,23 @@ def row_loop(op: ir.Operation) -> RowLoop | None:
         for name in ("LowerBound", "UpperBound", "Step")
     )
     return RowLoop(op, upper) if set(lower) == {0} and set(step) == {1} else None
+
+
+def is_by_row(amap: ir.AffineMap, rank: int) -> bool:
+    """Whether the first subscripts are the numbers of a row."""
+    positions = [position(e) for e in amap.results]
+    return positions[:rank] == list(range(rank))
+
+
+def row_of(value: ir.Value, amap: ir.AffineMap, counters: Sequence[ir.Value]) -> ir.Value:
+    """The row of an iteration; all of what has no rows."""
+    rank = len(counters)
+    if not is_by_row(amap, rank):
+        return value
+    shape = list(ir.MemRefType(value.type).shape)
+    offsets = [*counters, *[0] * (len(shape) - rank)]
+    sizes = [*[1] * rank, *shape[rank:]]
+    return memref.subview(value, offsets, sizes, [1] * len(shape))
 
 
 def _users(op: ir.Operation, memory: ir.Value) -> Iterator[ir.Operation]:

@@ -16,7 +16,7 @@ from math import prod
 
 from ted.gpu.bodies import byte_width
 from ted.gpu.row_groups import team_of, works_of
-from ted.gpu.row_loops import RowLoop, row_loop
+from ted.gpu.row_loops import RowLoop, is_by_row, row_loop, row_of
 from ted.linalg.contractions import MARK
 from ted.machine import BUSY_BLOCKS
 from ted.mlir import arith, ir, linalg, memref, scf
@@ -24,7 +24,7 @@ from ted.mlir.aliasing import root
 from ted.mlir.building import constant
 from ted.mlir.dependences import Dependences
 from ted.mlir.generic import Generic, empty_generic, generic_of, set_maps, set_reductions
-from ted.mlir.queries import defining, position
+from ted.mlir.queries import defining
 
 LEAST_ROWS = 6  # of a group: its accumulators are written once and read once for all of them
 # What is on its way to and from memory at one time, so that waiting for it does not matter.
@@ -113,7 +113,7 @@ def _is_ready(op: ir.Operation, loop: RowLoop) -> bool:
     known = Dependences(op.block)
     made = known.effects[loop.op].writes
     for value, amap in zip(inputs, Generic(op).maps, strict=False):
-        is_row = _is_by_row(amap, len(loop.extents))
+        is_row = is_by_row(amap, len(loop.extents))
         source = value
         if known.named([value]) & made:
             source = loop.source_of_rows(root(value)) if is_row else None
@@ -148,27 +148,17 @@ def _taken(op: ir.Operation, loop: RowLoop, groups: int) -> tuple[ir.Value, ir.V
     return total, parts
 
 
-def _is_by_row(amap: ir.AffineMap, rank: int) -> bool:
-    positions = [position(e) for e in amap.results]
-    return positions[:rank] == list(range(rank))
-
-
 def _row(value: ir.Value, amap: ir.AffineMap, loop: RowLoop) -> ir.Value:
     """The row of an iteration, by the view of it that the loop has already if it has one."""
-    rank = len(loop.extents)
-    if not _is_by_row(amap, rank):
+    made = defining(row_of(value, amap, loop.counters))
+    if made is None or made.block != loop.block:
         return value
-    shape = list(ir.MemRefType(value.type).shape)
-    offsets = [*loop.counters, *[0] * (len(shape) - rank)]
-    sizes = [*[1] * rank, *shape[rank:]]
-    made = memref.subview(value, offsets, sizes, [1] * len(shape))
     for op in loop.operations:
-        same = op.name == "memref.subview" and op != made.owner.operation
-        if same and list(op.operands) == list(made.owner.operation.operands) \
-                and op.results[0].type == made.type:  # fmt: skip
-            made.owner.operation.erase()
+        same = op.name == "memref.subview" and op != made and list(op.operands) == [*made.operands]
+        if same and op.results[0].type == made.results[0].type:
+            made.erase()
             return op.results[0]
-    return made
+    return made.results[0]
 
 
 # ---- groups --------------------------------------------------------------------------------------

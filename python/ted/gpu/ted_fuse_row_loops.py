@@ -5,8 +5,9 @@ After: one `scf.forall` that does both for a row
 
 A row then stays in the first cache, or in shared memory: a temporary of which only one row at a
 time is used becomes that row. Loops are joined where both touch what one of them writes at their
-own rows only, and what stands between lets the second go up or the first go down. Sums over many
-rows follow (`row_sums.py`).
+own rows only, and what stands between lets the second go up or the first go down. Lone reductions
+along rows that a loop reads are loops, too (`row_reductions.py`). Sums over many rows follow
+(`row_sums.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ted.gpu.row_loops import RowLoop, row_loop
+from ted.gpu.row_reductions import loops_of_reductions
 from ted.gpu.row_sums import split_rows, take_sums
 from ted.mlir import ir, memref
 from ted.mlir.aliasing import ANYWHERE, VIEWS
@@ -33,6 +35,7 @@ class TedFuseRowLoops:
         """Rewrite every function."""
         for function in functions(module):
             for block in _blocks(function.entry_block):
+                loops_of_reductions(block)
                 _join_block(block)
                 loops = [o.operation for o in block.operations if o.operation.name == "scf.forall"]
                 groups = [g for g in map(take_sums, loops) if g is not None]

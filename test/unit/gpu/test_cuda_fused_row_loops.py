@@ -159,3 +159,27 @@ def test_large_norms_read_their_rows_once() -> None:
     x, w, b = layer((4096, 1024))
     manifest = manifest_of(*with_gradients([x, w, b], nn.layer_norm(x, w, b)))
     assert manifest.arena_bytes < 4 * 4096 * 1024 // 2
+
+
+@pytest.mark.parametrize("length", [40, 9000])
+def test_a_loss_reads_its_rows_in_one_kernel(length: int) -> None:
+    """The logit of the label is a sum that nothing else of the row waits for."""
+    x, label = ted.placeholder((9, length), name="x"), ted.placeholder((9,), "int64", name="label")
+    manifest = manifest_of([x, label], [nn.cross_entropy(x, label)])
+    assert [kernel.grid[0] for kernel in manifest.kernels] == [2 if length == 40 else 9, 1, 1]
+    random = np.random.default_rng(3)
+    a, k = random.standard_normal((9, length)).astype("f4"), random.integers(0, length, 9)
+    (found,) = run_manifest(manifest, [a, k], order="random")
+    wide = a.astype("f8")
+    want = np.mean(np.log(np.exp(wide).sum(1)) - wide[np.arange(9), k])
+    np.testing.assert_allclose(found, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("dtype", "blocks"), [("float32", 4), ("bfloat16", 4), ("float64", 1)])
+def test_rows_that_fit_into_few_registers_share_a_multiprocessor(dtype: str, blocks: int) -> None:
+    x, w, b = (ted.placeholder(shape, dtype) for shape in [(4096, 2048), (2048,), (2048,)])
+    inputs, outputs = with_gradients([x, w, b], nn.layer_norm(x, w, b))
+    function = ted.compile(inputs, outputs[1:], target="cuda:sm_90a")
+    assert function.manifest.kernels[0].block[0] == 256
+    assert f".minnctapersm {blocks}" in function.ptx
+    assert not any(r.spill_stores for r in function.resources().values())
