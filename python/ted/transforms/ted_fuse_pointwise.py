@@ -39,6 +39,7 @@ from ted.ir.scalar import (
     substitute,
     weight,
 )
+from ted.transforms.copied_starts import read_starts
 from ted.transforms.copies import parts_of_histories
 from ted.transforms.index_checks import carried_dims, checked_reads
 
@@ -236,4 +237,4 @@ class TedFusePointwise(SystemPass):
 
     def rewrite(self, system: System) -> System:
         """The system after the pass."""
-        return fuse_pointwise(system)[0]
+        return read_starts(fuse_pointwise(system)[0])[0]
