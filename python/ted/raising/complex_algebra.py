@@ -58,6 +58,11 @@ def solve_triangular(a: Any, b: Any, lower: bool, unit_diagonal: bool = False) -
     return solve(a, b)
 
 
+def exchanged(rows: Any, k: Any, at: Any) -> Any:
+    """The rows with two of them in each other's place."""
+    return ted.where(rows == k, at, ted.where(rows == at, k, rows))
+
+
 def eliminated(z: Complex) -> tuple[Any, Any, Any]:
     """L and U in one matrix, the row that each step takes, and the rows in their order.
 
@@ -70,7 +75,7 @@ def eliminated(z: Complex) -> tuple[Any, Any, Any]:
         z, order = Complex(*carry[:2]), carry[2]
         sizes = ted.where(rows >= k, ted.abs(z.real[..., k]) + ted.abs(z.imag[..., k]), -1.0)
         at = ted.argmax(ted.stop_gradient(sizes), -1, keepdims=True)
-        moved = ted.where(rows == k, at, ted.where(rows == at, k, rows))
+        moved = exchanged(rows, k, at)
         order = ted.take_along_axis(order, moved, -1)
         z = each(lambda x: ted.take_along_axis(x, moved[..., None], -2), z)
         pivot, below = z[..., k, k], rows > k

@@ -13,6 +13,7 @@ import torch
 import ted
 from ted.frontend.locations import fail
 from ted.raising.algebra import packed_lu
+from ted.raising.complex_algebra import exchanged
 
 Function = Callable[..., Any]  # its result is a tensor or a tuple of them
 aten = torch.ops.aten
@@ -81,9 +82,7 @@ def _order(places: Any, count: int) -> Any:
 
     def step(order: Any, given: Any) -> Any:
         k, at = given
-        at = at[..., None]
-        moved = ted.where(own == k, at, ted.where(own == at, k, own))
-        return ted.take_along_axis(order, moved, -1), ()
+        return ted.take_along_axis(order, exchanged(own, k, at[..., None]), -1), ()
 
     exchanges = ted.moveaxis(ted.cast(places, "int64") - 1, -1, 0)
     start = ted.broadcast_to(own, (*batch, count))
