@@ -165,7 +165,7 @@ def _until_the_end(tensor: Tensor, sides: Sides) -> Sides:
     """The box with all later steps of a recurrence."""
     time = tensor.time or 0
     own, last = sides[time], tensor.static_shape[time]
-    later = range(own[-1] + 1) if tensor.reverse else range(own.start, last)
+    later = range(own.stop) if tensor.reverse else range(own.start, last)
     return [later if k == time else side for k, side in enumerate(sides)]
 
 

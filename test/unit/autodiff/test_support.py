@@ -167,6 +167,14 @@ def test_a_recurrence_is_zero_until_it_reads_what_is_not() -> None:
     assert elements(steps(12)) == []
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_recurrence_of_no_steps_has_no_elements(reverse: bool) -> None:
+    h = history("h", 0, reverse=reverse)
+    other = add(dim(0), index(1)) if reverse else before(dim(0))
+    h.equations = (equation((0,), add(load(h, [other]), load(given("x", 0), [dim(0)]))),)
+    assert Supports().of_value(load(h, [dim(0)]), sets.box((0,))).is_empty()
+
+
 def test_of_factors_bounds_and_equalities_count_and_of_a_cotangent_triangles_too() -> None:
     box = sets.box((3, 3))
     x = load(Tensor("x", (3, 3), FLOAT64), [dim(0), dim(1)])
