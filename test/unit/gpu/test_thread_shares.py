@@ -12,7 +12,7 @@ from ted import dialects
 from ted.gpu import reductions
 from ted.gpu.bodies import work_of
 from ted.gpu.reductions import LONG_ROW, SHORT_ROW, Plan, by_columns, by_teams, choose, counts
-from ted.gpu.row_groups import POINTS_OF_A_THREAD, WARPS, team_of
+from ted.gpu.row_groups import POINTS_OF_A_THREAD, THREADS_OF_LONG_ROWS, WARPS, team_of
 from ted.gpu.transposes import LONGEST, POINTS, _sides, turn_of
 from ted.machine import FULL_THREADS, MOST_THREADS, WARP
 from ted.mlir import ir
@@ -102,7 +102,8 @@ def test_teams_of_rows_grow_with_the_row(points: int, rows: int) -> None:
         del ops, module
     assert threads & (threads - 1) == 0
     assert WARP <= teams * threads <= MOST_THREADS
-    assert threads * POINTS_OF_A_THREAD >= min(points, MOST_THREADS * POINTS_OF_A_THREAD)
+    is_long = points > MOST_THREADS * POINTS_OF_A_THREAD
+    assert threads * POINTS_OF_A_THREAD >= points or (is_long and threads == THREADS_OF_LONG_ROWS)
     assert threads == WARP or threads // 2 * POINTS_OF_A_THREAD < points
     assert (teams == WARPS) == (points <= WARP * POINTS_OF_A_THREAD and rows > WARPS)
 
