@@ -104,9 +104,18 @@ class EmulatedStreams:
     def cuStreamWaitEvent(self, stream: int, event: int, flags: int) -> int:
         """Later work of the stream comes behind the event."""
         waited: _Event = self._objects[event]
+        self._join(self._streams[stream], waited)
         if self._streams[stream].recording is not waited.recorded_in:
             return CAPTURE_ISOLATION
         return self._do(stream, lambda: self._reach(waited), ("wait", stream, waited.stream))
+
+    def _join(self, found: _Stream, waited: _Event) -> None:
+        """A stream that waits for an event of a capture is recorded into it."""
+        for origin in self._streams.values():
+            is_source = origin.recording is not None and origin.recording is waited.recorded_in
+            if is_source and found.recording is None:
+                found.recording, found.mode = origin.recording, origin.mode
+                found.capture = origin.capture
 
     def cuEventCreate(self, out: Any, flags: int) -> int:
         """An event that has happened."""
@@ -176,7 +185,10 @@ class EmulatedStreams:
 
     def cuStreamEndCapture(self, stream: int, out: Any) -> int:
         """What was recorded."""
-        recorded, self._streams[stream].recording = self._streams[stream].recording, None
+        recorded = self._streams[stream].recording
+        for found in self._streams.values():
+            if found.recording is recorded:
+                found.recording = None
         return INVALID_VALUE if recorded is None else self._give(out, self._new(recorded))
 
     def cuGraphInstantiateWithFlags(self, out: Any, graph: int, flags: int) -> int:

@@ -203,6 +203,25 @@ def test_memory_of_their_capture_is_not_given_to_others(gpu) -> None:
         np.testing.assert_array_equal(z.numpy(), 0 * X)
 
 
+def test_streams_that_join_their_capture_have_memory_of_their_own(gpu) -> None:
+    whole = program(buffers=(Buffer("half", 32, 0),))
+    f, g, x = Program(whole), Program(program()), device_array(X, context=gpu[1])
+    stream, side = begun(gpu), Stream(gpu[1])
+    with gpu[1]:
+        event = gpu[1].driver.handle("cuEventCreate", 0)
+        gpu[1].driver.cuEventRecord(event, stream.handle)
+        gpu[1].driver.cuStreamWaitEvent(side.handle, event, 0)
+    f(x, stream=stream)
+    f(x, stream=side)
+    replay = recorded(gpu, stream)
+    other = [g(device_array(0 * X, context=gpu[1]), stream=side)[0] for _ in range(4)]
+    gpu[0].cuCtxSynchronize()
+    replay()
+    gpu[0].cuCtxSynchronize()
+    for z in other:
+        np.testing.assert_array_equal(z.numpy(), 0 * X)
+
+
 def test_memory_of_their_capture_comes_back_with_the_program(gpu) -> None:
     f, x = Program(program()), device_array(X, context=gpu[1])
     stream = begun(gpu)

@@ -49,7 +49,7 @@ class Program:
         self.context = context or context_of()
         self._lock = Lock()
         self._timing = Lock()
-        self._recordings: dict[int, Recording] = {}  # by the number of the capture
+        self._recordings: dict[tuple[int, int], Recording] = {}  # by capture and stream
         with self.context:
             functions = load_functions(self.context, manifest, self)
             self._plan = Plan(self.context.driver, manifest, functions)
@@ -84,7 +84,10 @@ class Program:
                 self.flag.check()
             on = self._stream(arrays) if stream is None else stream_handle(stream)
             if on and context.here.capture is None and (number := context.capture_of(on)):
-                with self._recordings.setdefault(number, Recording(context, on)):
+                key = number, on  # streams of one capture run side by side
+                if key not in self._recordings:
+                    self._recordings[key] = Recording(context, on)
+                with self._recordings[key]:
                     return self._called(arrays, out, on)
             return self._called(arrays, out, on)
         finally:
