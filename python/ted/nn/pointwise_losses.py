@@ -58,17 +58,20 @@ def binary_cross_entropy(
 ) -> Tensor:
     """-(t log p + (1 - t) log(1 - p)) * weight, logarithms not below -100, without a slope there.
 
+    Nor has the logarithm of a p so near 0 that its slope overflows.
     Shapes: equal; a weight broadcasts to them.
     Raises: FrontendError as `l1_loss`, and for a weight that does not broadcast.
     """
     what = "binary_cross_entropy"
 
-    def loss(p: Any, t: Any) -> Any:  # the slope of log at 0 is infinite, so no maximum alone
-        on = ted.where(p == 0, -100.0, ted.maximum(ted.log(p), -100.0))
+    def loss(p: Any, t: Any) -> Any:  # at 0, and where 1 / p overflows, log has no finite slope
+        log = ted.maximum(ted.log(p), -100.0)
+        on = ted.where(p <= least, ted.stop_gradient(log), log)
         off = ted.where(p == 1, -100.0, ted.maximum(ted.log1p(-p), -100.0))
         return -(t * on + (1.0 - t) * off)
 
     p, t = _pair(probability, target, what)
+    least = 1 / ted.finfo(p.dtype).max
     losses = ted.vectorize(loss)(p, t)
     if weight is not None:
         weight = to_tensor(weight, f"{what}: weight")

@@ -176,6 +176,13 @@ def test_a_probability_of_0_or_1_has_no_slope_where_its_logarithm_is_cut_off() -
     np.testing.assert_allclose(mine, t.grad.numpy(), rtol=1e-12, atol=1e-16)
 
 
+def test_a_probability_whose_reciprocal_overflows_has_no_slope() -> None:
+    x = np.array([-100.0, -90.0, -87.0], np.float32)  # of the first two 1 / p is infinite
+    loss = ted.function(lambda x: nn.binary_cross_entropy(ted.sigmoid(x), np.ones(3, "f4"), "sum"))
+    np.testing.assert_allclose(ted.grad(loss)(x), [0.0, 0.0, -1.0], rtol=1e-5)
+    np.testing.assert_allclose(loss(x), 277.0, rtol=1e-4)
+
+
 def test_what_has_no_meaning_is_refused() -> None:
     x = ted.placeholder((2, 3), "float64", name="x")
     with pytest.raises(ted.errors.FrontendError, match="glu: the extent along axis -1 must be"):
