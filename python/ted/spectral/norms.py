@@ -28,7 +28,7 @@ _OF_SINGULAR_VALUES: dict[Any, Callable[..., Tensor]] = {2: max, -2: min, "nuc":
 def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
     """(sum |x| ** ord) ** (1 / ord) over `axis`; the greatest for inf, the least for -inf.
 
-    For 0 it counts what is not 0.  Of zeros alone the slope is 0, as in torch.
+    For 0 it counts what is not 0.  An element that is 0 has the slope 0, as in torch.
     Raises: FrontendError for an axis that x does not have, or an `ord` that is no number.
     """
     x = to_tensor(x, "vector_norm")
@@ -40,9 +40,13 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) 
         return cast(sum(x != 0, axis, keepdims=keepdims), x.dtype)
     if ord == 1:
         return sum(size, axis, keepdims=keepdims)
-    total = sum(x * x if ord == 2 else size**ord, axis, keepdims=keepdims)
-    root = sqrt(total) if ord == 2 else total ** (1 / ord)
-    return root if ord < 0 else where(total > 0, root, 0 * total)
+    if ord == 2:
+        total = sum(x * x, axis, keepdims=keepdims)
+        return where(total > 0, sqrt(total), 0 * total)
+    # A power below 1 has no finite slope at 0, nor has one below 2 a second one.
+    powers = where(size == 0, 0.0 if ord > 0 else math.inf, size**ord)
+    total = sum(powers, axis, keepdims=keepdims)
+    return where(total > 0, total ** (1 / ord), 0 * total)
 
 
 @rounded_once
