@@ -138,10 +138,12 @@ def _cholesky(a: Any, upper: bool = False) -> Any:
 
 
 def _factor_and_failure(a: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """The factor, and a number that is not 0 where there is none; with `check_errors` as well."""
+    """The factor, and where there is none the number of its first pivot that is not above 0."""
     del check_errors
     factor = _cholesky(a, upper)
-    return factor, ted.cast(ted.any(ted.isnan(factor), (-2, -1)), "int64")
+    fails = ~(ted.linalg.diagonal(factor) > 0)
+    first = ted.argmax(ted.cast(fails, "int32"), -1) + 1
+    return factor, ted.cast(ted.where(ted.any(fails, -1), first, 0), "int64")
 
 
 def _spectral(function: Function) -> Function:
@@ -163,9 +165,15 @@ def _norm(
     axes = range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
     if ord is not None and len(axes) == 2:
         return _matrix_norm(x, ord, axes, keepdim)
-    return ted.linalg.vector_norm(
-        x, axis=tuple(axes), ord=2 if ord is None else ord, keepdims=keepdim
-    )
+    return _vector_norm(x, 2 if ord is None else ord, axes, keepdim)
+
+
+def _vector_norm(
+    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """Not the binding's, which has no slope where all is 0."""
+    axes = tuple(dim or range(x.ndim))
+    return ted.linalg.vector_norm(_in(x, dtype), axis=axes, ord=ord, keepdims=keepdim)
 
 
 def _in(x: Any, dtype: Any) -> Any:
@@ -221,6 +229,7 @@ _LINEAR: Mapping[Any, Function] = {
     aten.linalg_matrix_power.default: ted.linalg.matrix_power,
     aten.linalg_matrix_norm.default: _matrix_norm, aten.linalg_matrix_norm.str_ord: _matrix_norm,
     aten.linalg_norm.default: _norm, aten.linalg_norm.ord_str: _norm,
+    aten.linalg_vector_norm.default: _vector_norm,
     aten.linalg_cond.default: ted.linalg.cond, aten.linalg_cond.p_str: ted.linalg.cond,
 }  # fmt: skip
 

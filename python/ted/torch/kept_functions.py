@@ -149,6 +149,12 @@ def _distance(a: Any, b: Any, p: float = 2.0) -> Any:
     return _norms(ted.reshape(a - b, (-1,)), p)
 
 
+def _cosine(a: Any, b: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """Each length is bounded, where the binding bounds their product."""
+    a, b = ted.broadcast_arrays(a, b)
+    return ted.nn.cosine_similarity(a, b, dim, eps)
+
+
 def _pairs(x: Any, p: float = 2.0) -> Any:
     first, second = np.triu_indices(x.shape[0], 1)
     return _norms(x[first] - x[second], p)
@@ -278,6 +284,7 @@ OF_FLOATS: Mapping[Any, Function] = {
     aten.trunc.default: ted.trunc, aten.fix.default: ted.trunc,
     aten.cdist.default: _distances, aten._cdist_forward.default: _distances,
     aten.pdist.default: _pairs, aten._pdist_forward.default: _pairs, aten.dist.default: _distance,
+    aten.cosine_similarity.default: _cosine,
     aten.angle.default: ted.angle, aten.frexp.Tensor: ted.frexp,
     **dict.fromkeys((aten.softmax.int, aten._softmax.default), _shares(ted.nn.softmax)),
     **dict.fromkeys((aten.log_softmax.int, aten._log_softmax.default), _shares(_logs)),

@@ -70,6 +70,9 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
         ),
         (NANS, MATRICES, draw(2, 4, 3).float()),
     ),
+    "cosines of short vectors": (
+        lambda x: functional.cosine_similarity(x, 1e9 * x), (1e-9 * draw(3, 4),),
+    ),
     "deviations of few": (
         lambda x: (
             x.var(0, correction=2), x.std(0, correction=5), torch.var_mean(x[:0], 0),
@@ -235,6 +238,7 @@ def test_rows_take_all_arguments_of_their_operator() -> None:
 SLOPES: dict[str, Callable[..., Any]] = {
     "distances and pools": lambda x, y: (
         (x[:, None] - y).abs().sum(2).sqrt(), functional.max_pool1d(x, 2, return_indices=True)[0],
+        (x - x.detach()).norm(3, 1), functional.normalize(x), functional.cosine_similarity(x, y),
     ),
     "sums and deviations": lambda x, y: (
         torch.addmm(x[:, :1], x, y.T, beta=2, alpha=0.5), torch.var_mean(x, 1), y.std(),
