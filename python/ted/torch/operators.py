@@ -8,6 +8,7 @@ Numbers and other constants are part of the program, as in `ted.function`.
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
@@ -37,6 +38,8 @@ from ted.torch.flat_operators import PLAIN, FlatOperator
 _SYMBOLIC = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 _ARRAY = ArraySpec((), FLOAT32)  # an argument that is a tensor, whatever its shape and type
 
+_NUMBERS = itertools.count()  # of operators
+
 
 class Operator(Decorator):
     """A function of ted on tensors of torch: call it, differentiate it, compile it.
@@ -60,13 +63,18 @@ class Operator(Decorator):
         self._nested: dict[Any, NestedOperator] = {}
         self._by_types: dict[Any, NestedOperator] = {}
         self._answers: dict[Any, int] = {}
+        self._identity = f"_answer_{next(_NUMBERS)}"
         # Plain functions, which torch.compile can leave alone.
         self._run = self._kept_from_tracing(lambda *given: self._flat(*given))
         self._write = self._kept_from_tracing(lambda *given: (None, self._filled(*given)))
 
     def _kept_from_tracing(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """The function, with the number of an attribute that holds what torch.compile does not
-        take: what nests the results, or the text of an error."""
+        take: what nests the results, or the text of an error.
+
+        Its name is of this operator alone: torch.compile compares functions by their code, which
+        all operators share, and would take the graph of one for another.
+        """
 
         def run(*given: Any) -> tuple[int, list[torch.Tensor]]:
             try:
@@ -74,7 +82,7 @@ class Operator(Decorator):
             except TedError as error:
                 answer, results = str(error), ()
             number = self._answers.setdefault(answer, len(self._answers))
-            setattr(self, f"_answer_{number}", answer)
+            setattr(self, f"{self._identity}_{number}", answer)
             return number, list(results)
 
         return run
@@ -88,7 +96,7 @@ class Operator(Decorator):
         """
         if torch.compiler.is_dynamo_compiling():
             number, results = torch._dynamo.nonstrict_trace(self._run)(args, kwargs)
-            nest = getattr(self, f"_answer_{number}")
+            nest = getattr(self, f"{self._identity}_{number}")
             if isinstance(nest, str):
                 raise TypeError(nest)  # one that torch can trace
             return nest(results)
@@ -104,7 +112,7 @@ class Operator(Decorator):
         """
         if torch.compiler.is_dynamo_compiling():
             number, _ = torch._dynamo.nonstrict_trace(self._write)(args, kwargs, out)
-            refused = getattr(self, f"_answer_{number}")
+            refused = getattr(self, f"{self._identity}_{number}")
             if refused is not None:
                 raise TypeError(refused)  # one that torch can trace
             return out

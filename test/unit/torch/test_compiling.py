@@ -108,6 +108,19 @@ def test_a_graph_serves_every_number_of_rows_and_keeps_residuals() -> None:
     assert re.fullmatch(r"ted\.layer_bwd(_\d+)?\.default", backward)
 
 
+@pytest.mark.parametrize("writes", [False, True], ids=["results", "out"])
+def test_operators_that_one_line_calls_have_graphs_of_their_own(writes: bool) -> None:
+    def compiled(op: Any) -> Callable[..., Any]:
+        return whole(lambda x: op.out(x, out=torch.empty(3)) if writes else op(x), "eager")
+
+    x, operators = torch.ones(3), [ted.torch.op(lambda x: x * 2), ted.torch.op(lambda x: x * 3)]
+    for op in operators:  # now both have been in graphs
+        compiled(op)(x)
+    torch._dynamo.reset()
+    for op in operators:
+        torch.testing.assert_close(compiled(op)(x), op(x))
+
+
 def test_a_graph_takes_only_sizes_in_numbers_for_constants() -> None:
     graphs: list[str] = []
     scores = ted.torch.op(lambda q: q @ ted.matrix_transpose(q) / q.shape[-1] ** 0.5, name="scores")
