@@ -13,7 +13,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
 
@@ -96,6 +96,14 @@ class TedError(Exception):
         message = message.encode("utf-8", "backslashreplace").decode()
         self.message, self.location = message, location  # apart, for who says the place otherwise
         super().__init__(message if location is None else f"{message} ({location})")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As it is: made again of its text it would get a second place, that of the unpickling.
+        return _unpickled, (type(self), self.args), self.__dict__
+
+
+def _unpickled(kind: type[TedError], arguments: tuple[Any, ...]) -> TedError:
+    return kind.__new__(kind, *arguments)
 
 
 class FrontendError(TedError, ValueError):

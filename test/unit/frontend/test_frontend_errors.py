@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 
 import numpy as np
@@ -261,8 +262,11 @@ def test_the_message_ends_with_the_users_line():
 
 
 def test_a_refusal_is_an_error_of_value_as_that_of_numpy():
-    with pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises(ValueError, match="broadcast") as refused:
         A + B
+    error = refused.value
+    other = pickle.loads(pickle.dumps(error))
+    assert (str(other), vars(other)) == (str(error), vars(error)), "it has one place"
 
 
 def test_flatten_of_a_leaf_is_the_leaf():
