@@ -139,14 +139,11 @@ class _Alignments:
         return ted.recurrence(shape, element, self.scores.dtype, name="ctc_forward")
 
     def _emitted(self) -> Tensor:
-        """The score of what stands at each position; a label that is no class ends the program."""
-        classes = self.scores.shape[2]
-        # Of another type than the tables of lengths, which it would be one tensor with.
-        known = ted.compute((classes,), lambda c: c, "targets_of_ctc_loss", "int32")
+        """The score of what stands at each position."""
 
         def element(t: Any, n: Any, s: Any) -> Any:
             inside = s // 2 < self.sizes[n]
-            label = ted.where(s % 2 == 1, ted.where(inside, known[self.labels[n, s // 2]], 0), 0)
+            label = ted.where(s % 2 == 1, ted.where(inside, self.labels[n, s // 2], 0), 0)
             score = ted.where(inside, self.scores[t, n, label], -math.inf)
             return ted.where(s % 2 == 1, score, self.scores[t, n, self.blank])
 

@@ -180,14 +180,12 @@ class _Classes:
     def chosen(self, labels: Tensor, i: tuple[Any, ...]) -> tuple[Any, Any]:
         """The score of the label at a place, and a factor that is 1, or the error of a label.
 
-        A label that is no class is read, so that the program ends with its place and value, and
-        with the names of the loss and of the argument, which the tensor has that it is read of.
+        A label that is no class is read, so that the program ends with its place and value.
         """
         c, label = ted.reduce_axis(self.count, "c"), labels[i]
         score = ted.sum(ted.where(label == c, self.at(i, c), 0), axis=c)
-        classes = ted.compute((self.count,), lambda k: k, f"labels_of_{self.what}", "int64")
         known = (label >= 0) & (label < self.count)
-        return score, ted.where(known, 1, ted.cast(classes[label], self.x.dtype))
+        return score, ted.where(known, 1, ted.stop_gradient(self.at(i, label)))
 
     def weight_of(self, labels: Tensor, i: tuple[Any, ...]) -> Any:
         """The weight of the label at a place, 1 without weights."""
