@@ -31,6 +31,7 @@ class _Here(threading.local):
         self.stream = 0  # what calls use when nobody names one; 0 is the default stream
         self.capture: Any = None  # the graph that calls are recorded into
         self.pushed: list[bool] = []
+        self.done: Callable[[str], None] | None = None  # is told of kernels, see `Plan.run`
         self.foreign: list[Any] = []  # arrays of other libraries that the call at hand reads
         self.current = ctypes.c_void_p()
         self.place = ctypes.byref(self.current)

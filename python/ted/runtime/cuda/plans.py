@@ -34,6 +34,7 @@ from ted.runtime.cuda.prototypes import (
 )
 
 _MAP_BYTES, _MAP_ALIGNMENT = 128, 64
+Done = Callable[[str], None]
 _FORMATS = {"i64": "<q", "i32": "<i", "f64": "<d", "f32": "<f"}
 
 
@@ -92,11 +93,8 @@ class Plan:
     """The prepared steps of one loaded program.
 
     `run(bases, stream)` does them; `bases` has one address for each memory, in the order of
-    `memories(manifest)`. `done`, where it is set, is told the name of each kernel that ran,
-    and of copies "".
+    `memories(manifest)`.
     """
-
-    done: Callable[[str], None] | None = None
 
     def __init__(self, driver: Driver, manifest: Manifest, functions: Mapping[str, int]) -> None:
         self._driver = driver
@@ -115,15 +113,16 @@ class Plan:
         )
         self._bases: list[int] = []
 
-    def run(self, bases: list[int], stream: int) -> None:
+    def run(self, bases: list[int], stream: int, done: Done | None = None) -> None:
         """Do all steps on a stream, which returns before they are done.
 
+        `done` is told the name of each kernel that was launched, and "" of each copy.
         Raises: ExecutionError when the driver refuses a launch.
         """
         if bases != self._bases:
             self._fill(bases)
-        if self.done or not self._flat:
-            self._run(self._steps, {}, stream)
+        if done or not self._flat:
+            self._run(self._steps, {}, stream, done)
             return
         launch = self._launch_kernel
         for step in self._steps:
@@ -135,11 +134,13 @@ class Plan:
         text = self._driver.text(code)
         return DriverError(f"{self._manifest.name}: kernel {step.name} did not start: {text}", code)
 
-    def _run(self, steps: Sequence[Any], variables: Mapping[str, int], stream: int) -> None:
+    def _run(
+        self, steps: Sequence[Any], variables: Mapping[str, int], stream: int, done: Done | None
+    ) -> None:
         for step in steps:
             if isinstance(step, _Loop):
                 for value in step.values:
-                    self._run(step.steps, {**variables, step.var: value}, stream)
+                    self._run(step.steps, {**variables, step.var: value}, stream, done)
                 continue
             if isinstance(step, _Copy):
                 self._copy(step, variables, stream)
@@ -148,8 +149,8 @@ class Plan:
                 code = self._launch_kernel(*step.head, stream, step.params, None)
                 if code:
                     raise self._refused(step, code)
-            if self.done:
-                self.done("" if isinstance(step, _Copy) else step.name)
+            if done:
+                done("" if isinstance(step, _Copy) else step.name)
 
     def _copy(self, step: _Copy, variables: Mapping[str, int], stream: int) -> None:
         target, source = (

@@ -48,7 +48,6 @@ class Program:
         self.manifest = manifest
         self.context = context or context_of()
         self._lock = Lock()
-        self._timing = Lock()
         self._recordings: dict[tuple[int, int], Recording] = {}  # by capture and stream
         with self.context:
             functions = load_functions(self.context, manifest, self)
@@ -126,12 +125,12 @@ class Program:
         marks: list[tuple[str, Event]] = []
         stream = self._stream(arrays)
         first = Event(self.context).record(stream)
-        with self._timing:
-            self._plan.done = lambda name: marks.append((name, Event(self.context).record(stream)))
-            try:
-                self(*arrays, stream=stream)
-            finally:
-                self._plan.done = None
+        here = self.context.here
+        here.done = lambda name: marks.append((name, Event(self.context).record(stream)))
+        try:
+            self(*arrays, stream=stream)
+        finally:
+            here.done = None
         self.synchronize()
         times: dict[str, float] = {}
         for (_, before), (name, after) in pairwise([("", first), *marks]):
@@ -276,7 +275,7 @@ class Program:
         bases = [*inputs, *outputs, *[start + offset for offset in self._buffers], *self._tail]
         try:
             with self._lock:
-                self._plan.run(bases, stream)
+                self._plan.run(bases, stream, self.context.here.done)
             if self.flag is not None:
                 self.flag.fetch(stream)
         finally:
