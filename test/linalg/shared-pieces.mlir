@@ -1,6 +1,7 @@
 // Two tensors that start from the same piece have memory, and that piece, of their own, whether they
 // go on with other elements or with sums.
 // RUN: ted-opt %s --pass-pipeline='builtin.module(convert-ted-to-linalg)' | filecheck %s
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-choose-forms,convert-ted-to-linalg)' | filecheck %s
 // RUN: ted-opt %s --pass-pipeline='builtin.module(convert-ted-to-linalg,ted-pass-destinations,func.func(canonicalize,cse),ted-bufferize)' | filecheck %s --check-prefix=MEMORY
 
 // CHECK-COUNT-4: tensor.insert_slice

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ted.linalg.convert_ted_to_linalg import decided, lower
+from ted.linalg.initial_values import unshare_starts
 from ted.linalg.subdomain import from_compute
 from ted.mlir import ir
 from ted.mlir.strategies import FORM, Choice, annotate, described
@@ -37,8 +38,10 @@ class TedChooseForms:
 def decide(module: ir.Module, rows: int = 0) -> list[tuple[ir.Operation, Choice]]:
     """The row of each recurrence and equation with points; a copy of the module is lowered.
 
+    What several tensors start from is one equation for each from here on, as it is lowered.
     Raises: ScheduleError for a `ted.form` that does not fit.
     """
+    unshare_starts(module)
     text = module.operation.get_asm(enable_debug_info=True)
     # Rows are those of CPUs, which branch.
     chosen = lower(ir.Module.parse(str(text), module.context), rows, branches=rows > 0)

@@ -43,7 +43,8 @@ class TedExpandMath:
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
         for op in operations(module.operation, *FUNCTIONS):
-            _expand(op)
+            if not isinstance(op.results[0].type, ir.RankedTensorType | ir.UnrankedTensorType):
+                _expand(op)
 
 
 def _expand(op: ir.Operation) -> None:
