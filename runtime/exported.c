@@ -86,11 +86,12 @@ static int64_t paired(const struct ted_version *version, const struct ted_array 
   return given;
 }
 
-static bool counts_fit(const struct pair *pairs, int64_t count) {
-  for (int64_t k = 0; k < count; k++)
-    if (pairs[k].array->count != pairs[k].parameter->count)
-      return false;
-  return true;
+/* The number of arguments before the first one whose count does not fit. */
+static int64_t fitting(const struct pair *pairs, int64_t count) {
+  int64_t k = 0;
+  while (k < count && pairs[k].array->count == pairs[k].parameter->count)
+    k++;
+  return k;
 }
 
 static int run(const struct ted_function *function, const struct ted_version *version,
@@ -111,14 +112,16 @@ static int run(const struct ted_function *function, const struct ted_version *ve
 static int call_with(const struct ted_function *function, const struct ted_array *arguments,
                      struct ted_report *report, struct pair *pairs, const void **data,
                      void **packed) {
-  int64_t given = 0, chosen = 0;
+  int64_t given = 0, chosen = 0, most = 0;
   for (; chosen < function->versions; chosen++) {
     given = paired(&function->of[chosen], arguments, pairs, data);
-    if (counts_fit(pairs, given))
+    int64_t fit = fitting(pairs, given);
+    if (fit == given)
       break;
+    most = fit > most ? fit : most; /* with those before it, this argument leaves no version */
   }
   if (chosen == function->versions && chosen > 1)
-    return refuse(report, TED_OTHER_SIZES, pairs[0].parameter->name, arguments[0].count, 0);
+    return refuse(report, TED_OTHER_SIZES, pairs[most].parameter->name, arguments[most].count, 0);
   for (int64_t k = 0, status; k < given; k++)
     if ((status = check_array(pairs[k], report)) != TED_OK)
       return (int)status;
@@ -137,6 +140,8 @@ int ted_function_call(const struct ted_function *function, const struct ted_arra
   *report = (struct ted_report){.function = function->name, .argument = "", .place = ""};
   if (function->format != TED_EXPORTED_VERSION)
     return refuse(report, TED_OTHER_RUNTIME, "", function->format, TED_EXPORTED_VERSION);
+  if (!arguments)
+    return refuse(report, TED_NO_ARGUMENTS, "", 0, 0);
   const char *missing = ted_cpu_lacks(function->instructions);
   if (missing) {
     report->place = missing;
@@ -191,6 +196,8 @@ static int text_of(int status, const struct ted_report *report, char *text, size
     return snprintf(text, room, "no version takes these sizes, got %lld elements of %s", value, name);
   case TED_OTHER_RUNTIME:
     return snprintf(text, room, "the code is of format %lld, libted_runtime of %lld", value, extent);
+  case TED_NO_ARGUMENTS:
+    return snprintf(text, room, "a call takes a struct of arguments, got NULL");
   default:
     return snprintf(text, room, "status %d", status);
   }

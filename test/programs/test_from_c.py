@@ -61,6 +61,9 @@ int main(void) {
   printf("%g\\n", z[11]);
   b.x.count = 9;
   say(g(&b, &report), &report);
+  b.x.count = 8;
+  say(g(&b, &report), &report);
+  say(g(NULL, &report), &report);
   return 0;
 }
 """
@@ -77,6 +80,8 @@ SAID = """0 f: the call ended well
 0 g: the call ended well
 22
 21 g: no version takes these sizes, got 9 elements of x
+21 g: no version takes these sizes, got 12 elements of result
+23 g: a call takes a struct of arguments, got NULL
 """
 
 

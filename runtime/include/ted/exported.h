@@ -24,8 +24,9 @@ enum ted_refusal {
   TED_MISALIGNED = 18,  /* `argument` does not lie at a multiple of the size of an element */
   TED_SHARED_BYTES = 19, /* result `argument` shares bytes with another array */
   TED_OTHER_CPU = 20,   /* this machine does not have the instructions `place` of the code */
-  TED_OTHER_SIZES = 21, /* no version of the function is for so many elements of `argument` */
-  TED_OTHER_RUNTIME = 22 /* the object is of version `value`, libted_runtime of `extent` */
+  TED_OTHER_SIZES = 21, /* no version is for `value` elements of `argument` and those before it */
+  TED_OTHER_RUNTIME = 22, /* the object is of version `value`, libted_runtime of `extent` */
+  TED_NO_ARGUMENTS = 23 /* the struct of the arguments is NULL */
 };
 
 /* More about a call that did not end with TED_OK. Texts live as long as the code. */
