@@ -134,12 +134,14 @@ class FlatOperator:
     @cached_property
     def overload(self) -> Any:
         """The operator in `torch.ops`, which is made when somebody needs it."""
-        return registered(self.name, self.computed, self.fake, self.recorded, self.batched_results)
+        return registered(
+            self.name, self.computed, self.fake, self.recorded, self.batched_results, self.function
+        )
 
     @cached_property
     def _below(self) -> Any:
         """What that is without a gradient, in graphs and below them."""
-        return registered(f"{self.name}_below", self.computed, self.fake)
+        return registered(f"{self.name}_below", self.computed, self.fake, function=self.function)
 
     def is_plain(self, tensors: Tensors) -> bool:
         """Whether these lie where the program runs, and nobody looks at what is done with them."""

@@ -30,6 +30,7 @@ from ted.torch.kept_control import CONTROL
 from ted.torch.kept_functions import OF_ANY, OF_FLOATS, OF_SCALARS, aten
 from ted.torch.kept_indices import INDICES, is_indexed
 from ted.torch.kept_orders import ORDERS
+from ted.torch.registering import of_ted
 from ted.transforms.overrides import substituted, substitution
 
 Operator = Callable[..., Any]  # its result is a tensor or a tuple of them
@@ -132,8 +133,7 @@ def taken_out(graph: Any, inner: Mapping[str, Operator]) -> tuple[Any, list[Kept
         tensors = [a for a in flat if isinstance(a, torch.fx.Node)]
         values = _results(node)
         gives = [(tuple(v.shape), str(v.dtype).removeprefix("torch.")) for v in values]
-        own: Any = node.target if isinstance(node.target, Paired) else OPERATORS.get(node.target)
-        operator = _zeros(gives) if empty else own
+        operator: Any = _zeros(gives) if empty else _form(node.target)
         given = [_TENSOR if isinstance(a, torch.fx.Node) else a for a in flat]
         found.append(Kept(operator, given, spec, len(tensors), gives))
         output = graph.output_node()
@@ -163,6 +163,11 @@ def _zeros(gives: Sequence[tuple[tuple[int, ...], str]]) -> Operator:
     return lambda: tuple(ted.zeros(*row) for row in gives)
 
 
+def _form(target: Any) -> Operator | None:
+    """An operator in ted: a pair's is itself, one of `ted.torch.op` is of a function of ted."""
+    return target if isinstance(target, Paired) else of_ted(target) or OPERATORS.get(target)
+
+
 def _is_empty(node: Any) -> bool:
     """Whether a node computes tensors without elements, of which the binding can die."""
     if node.op != "call_function" or node.target is getitem or "val" not in node.meta:
@@ -178,6 +183,7 @@ def is_kept(node: Any) -> bool:
     if (
         isinstance(node.target, Paired)
         or _is_empty(node)
+        or of_ted(node.target)
         or any(node.target in table for table in (OF_ANY, ORDERS, CONTROL))
     ):
         return True

@@ -20,6 +20,7 @@ Batched = Callable[[Sequence["int | None"], Tensors], list[torch.Tensor]]
 
 _lock = Lock()
 _taken: dict[str, int] = {}
+_functions: dict[Any, Callable[..., Any]] = {}  # of tensors of ted, by the operator
 
 
 @cache
@@ -33,17 +34,28 @@ def registered(
     fake: Computed,
     recorded: Computed | None = None,
     batched: Batched | None = None,
+    function: Callable[..., Any] | None = None,
 ) -> Any:
     """Define `torch.ops.ted.<name>`; where a name is taken it gets a number.
 
-    Without `recorded` it computes whether gradients are asked for or not.
+    Without `recorded` it computes whether gradients are asked for or not; `function` is for
+    `of_ted`.
     """
     name = _own(name)
     library = _defined(f"{name}(Tensor[] tensors) -> Tensor[]")
     _implement(library, name, computed, fake, recorded)
     if batched is not None:
         torch.library.register_vmap(f"{NAMESPACE}::{name}", _rule(batched), lib=library)
-    return _overload(name)
+    overload = _overload(name)
+    if function is not None:
+        _functions[overload] = function
+    return overload
+
+
+def of_ted(overload: Any) -> Callable[[Sequence[Any]], tuple[Any, ...]] | None:
+    """What an operator gives of a list of tensors of ted, if it is of a function of ted."""
+    function = _functions.get(overload)
+    return None if function is None else lambda tensors: tuple(function(*tensors))
 
 
 def registered_out(name: str, computed: Callable[..., None], fake: Callable[..., None]) -> Any:

@@ -16,7 +16,7 @@ import ted.torch
 from ted.errors import FrontendError, TedError, VerifyError
 from ted.frontend.trees import flatten
 from ted.torch.lowering import lowered
-from unit.torch.programs import Call
+from unit.torch.programs import Call, arguments, operator, torch_layer
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
 
@@ -152,6 +152,31 @@ def test_training_gives_the_buffers_after_a_step() -> None:
     np.testing.assert_allclose(result, wanted.detach(), atol=1e-6)
     np.testing.assert_allclose(buffers["running_var"], model.running_var, rtol=1e-6)
     assert buffers["num_batches_tracked"] == 1
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_operators_of_ted_in_a_model_become_their_functions(writes: bool) -> None:
+    def model(f: Any) -> nn.Module:
+        return Call(lambda x, w: torch.sin(f(x.clone().mul_(2) if writes else x, w)))
+
+    args = arguments()
+    imported = ted.torch.from_exported(torch.export.export(model(operator), args))
+    x, w = arguments(requires_grad=True)
+    total = model(torch_layer)(x, w).sum()
+    (slope,) = torch.autograd.grad(total, x, create_graph=True)
+    wanted = (total, slope, *torch.autograd.grad((slope**2).sum(), (x, w)))
+
+    def loss(x: Any, w: Any) -> Any:
+        return ted.sum(imported({}, x, w))
+
+    def squares(x: Any, w: Any) -> Any:
+        return ted.sum(ted.grad(loss)(x, w) ** 2)
+
+    found = ted.function(
+        lambda x, w: (loss(x, w), ted.grad(loss)(x, w), *ted.grad(squares, (0, 1))(x, w))
+    )(*[a.numpy() for a in args])
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other.detach(), rtol=1e-11, atol=1e-12)
 
 
 def test_bytes_are_without_sign() -> None:
