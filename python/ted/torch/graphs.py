@@ -24,6 +24,7 @@ from ted.ir.equations import System, Tensor
 from ted.raising.modules import Raised, systems
 from ted.torch.arrays import to_array
 from ted.torch.complex_graphs import with_parts
+from ted.torch.kept_indices import is_indexed
 from ted.torch.kept_operators import is_kept, put_back, taken_out
 from ted.torch.lowering import lowered
 from ted.transforms.overrides import substituted
@@ -55,7 +56,8 @@ def check_results(graph: torch.fx.Graph) -> None:
                 f"from_exported: sizes must not depend on data, got {tuple(value.shape)} from "
                 f"{node.target}; keep all elements, as by torch.where"
             )
-        if node.target is torch.ops.aten.as_strided.default and not is_kept(node):
+        strided = torch.ops.aten.as_strided.default
+        if viewed(node.target) is strided and not (is_kept(node) or is_indexed(strided, node.args)):
             raise FrontendError(
                 "from_exported: as_strided must be of a tensor whose rows lie one after the other "
                 f"from the start of its memory, got strides {node.args[0].meta['val'].stride()} in "
@@ -84,9 +86,19 @@ def check_results(graph: torch.fx.Graph) -> None:
 
 
 def _moves(node: torch.fx.Node) -> bool:
-    name = getattr(node.target, "_opname", None)
+    name = getattr(viewed(node.target), "_opname", None)
     is_outer = isinstance(node.target, torch._ops.HigherOrderOperator)  # whose graphs are checked
     return name in _MOVES or node.target is getitem or is_outer
+
+
+def viewed(target: Any) -> Any:
+    """The operator whose view an operator copies, `view` for `view_copy`, or itself."""
+    name, overload = getattr(target, "_opname", ""), getattr(target, "_overloadname", "")
+    if not name.endswith("_copy"):
+        return target
+    packet = getattr(torch.ops.aten, name.removesuffix("_copy"), None)
+    own = getattr(packet, overload, None)
+    return own if own and any(r.alias_info for r in own._schema.returns) else target
 
 
 def writes(graph: torch.fx.Graph) -> bool:

@@ -32,7 +32,7 @@ from ted.raising.complexes import closed, each
 from ted.raising.modules import Raised
 from ted.torch.arrays import to_array
 from ted.torch.complex_graphs import is_complex
-from ted.torch.graphs import check_results, graphs, system_of, writes
+from ted.torch.graphs import check_results, graphs, system_of, viewed, writes
 from ted.torch.kept_operators import kept_in
 
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
@@ -158,7 +158,9 @@ def _lowered(program: torch.export.ExportedProgram) -> tuple[torch.export.Export
             return program, _system(program)
         except TedError as error:
             failed = error
-    table = decompositions()
+    targets = [node.target for graph in parts for node in graph.nodes]
+    copies = {own: _copied(view) for own in targets if (view := viewed(own)) is not own}
+    table = {**decompositions(), **copies}
     kept = kept_in(parts)
     try:
         apart = program.run_decompositions({k: rule for k, rule in table.items() if k not in kept})
@@ -166,6 +168,16 @@ def _lowered(program: torch.export.ExportedProgram) -> tuple[torch.export.Export
         text = str(failed or f"from_exported: torch must take it apart, {error}")
         raise FrontendError(text) from error
     return apart, _system(apart)
+
+
+def _copied(view: Any) -> Any:
+    """What a copy of a view is taken apart into; that reads a tensor whose elements are apart."""
+
+    def rule(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        found = view(x.contiguous(), *args, **kwargs)
+        return _pytree.tree_map(lambda t: t.clone(memory_format=torch.contiguous_format), found)
+
+    return rule
 
 
 def _system(program: torch.export.ExportedProgram) -> System:

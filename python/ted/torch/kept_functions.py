@@ -295,20 +295,22 @@ OF_FLOATS: Mapping[Any, Function] = {
     **_SUMS, **RESIZING,
     **_deviations("var", ted.var, False), **_deviations("std", ted.std, False),
     **_deviations("var_mean", ted.var, True), **_deviations("std_mean", ted.std, True),
-    **{getattr(aten, f"max_pool{n}d_with_indices").default: _windowed(n) for n in (1, 2, 3)},
     **{getattr(aten, f"adaptive_max_pool{n}d").default: _in_parts(n) for n in (2, 3)},
 }  # fmt: skip
 
 OF_ANY: Mapping[Any, Function] = {
-    aten.roll.default: _rolled, aten.floor_divide.default: ted.floor_divide,
+    aten.roll.default: _rolled, aten._reshape_copy.default: ted.reshape,
+    aten.floor_divide.default: ted.floor_divide,
     aten.div.Tensor_mode: _divided, aten.div.Scalar_mode: _divided,
-    aten.pow.Tensor_Scalar: _powered, aten.bitwise_or.Scalar: ted.bitwise_or,
+    aten.pow.Tensor_Scalar: _powered, aten.pow.Tensor_Tensor: ted.power,
+    aten.pow.Scalar: ted.power, aten.bitwise_or.Scalar: ted.bitwise_or,
     aten.bitwise_xor.Scalar: ted.bitwise_xor,
     aten.fmod.Tensor: ted.fmod, aten.fmod.Scalar: ted.fmod,
     aten.remainder.Scalar_Tensor: ted.remainder, aten.gcd.default: ted.gcd,
     aten.lcm.default: ted.lcm, aten.fmax.default: ted.fmax, aten.fmin.default: ted.fmin,
     aten.isfinite.default: ted.isfinite, aten.isinf.default: ted.isinf,
     aten.isnan.default: ted.isnan, aten.signbit.default: ted.signbit,
+    **{getattr(aten, f"max_pool{n}d_with_indices").default: _windowed(n) for n in (1, 2, 3)},
 }  # fmt: skip
 
 

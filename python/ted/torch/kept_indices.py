@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -36,13 +37,18 @@ def _written(x: Any, dim: int, index: Any, source: Any, *, reduce: str) -> Any:
     return _scattered(x, dim, index, source, {"add": "sum", "multiply": "prod"}[reduce])
 
 
-_COMBINED = {"sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin": "min"}
+_COMBINED = {
+    "set": "set", "sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin": "min",
+}  # fmt: skip
 
 
 def _scattered(
     x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
     """What is written to each element together, the element itself among it or not."""
+    if not x.ndim:  # one element, to which all is written
+        row, index, source = (ted.reshape(part, (-1,)) for part in (x, index, source))
+        return ted.reshape(_scattered(row, 0, index, source, reduce, include_self=include_self), ())
     source = source[tuple(slice(n) for n in index.shape)]
     own = [
         ted.reshape(ted.arange(n), (-1, *(1,) * (x.ndim - k - 1)))
@@ -65,10 +71,8 @@ def _scattered(
 def _rows_reduced(
     x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
-    if not x.ndim:  # one element, to which all is written
-        x, source = x[None], ted.reshape(source, (-1,))
-        found = _rows_reduced(x, 0, index, source, reduce, include_self=include_self)
-        return ted.squeeze(found, 0)
+    if not x.ndim:
+        return _scattered(x, dim, index, source, reduce, include_self=include_self)
     dim = dim % x.ndim
     whole = ted.broadcast_to(
         ted.reshape(index, (-1, *(1,) * (x.ndim - dim - 1))), tuple(source.shape)
@@ -137,9 +141,28 @@ INDICES: Mapping[Any, Function] = {
 }  # fmt: skip
 
 
+def _filled(x: Any, dim: int, index: Any, value: Any) -> Any:
+    return _scattered(x, dim, index, ted.full(index.shape, value, x.dtype), "set")
+
+
+def _accumulated(x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    return _scattered(x, dim, index, source * alpha, "sum")
+
+
+# Along a dim of what has none, for which the importer makes indices without dims.
+OF_ONE: Mapping[Any, Function] = {
+    aten.scatter.src: partial(_scattered, reduce="set"), aten.scatter.value: _filled,
+    aten.scatter_add.default: _accumulated, aten.index_add.default: _accumulated,
+    aten.gather.default: lambda x, _, index, **__: x[None][index],
+    aten.index_select.default: lambda x, _, index: x[None][ted.reshape(index, ())],
+}  # fmt: skip
+
+
 def is_indexed(target: Any, args: Sequence[Any]) -> bool:
     """Whether an operator is one of these; sums and extrema of `scatter_reduce` have a lowering."""
     if target is aten.as_strided.default:  # its offset counts from the memory of all views
         value = args[0].meta["val"]
         return value.is_contiguous() and (len(args) < 4 or value.storage_offset() == 0)
-    return target in INDICES and (target is not aten.scatter_reduce.two or args[4] == "mean")
+    if target in OF_ONE or (target is aten.scatter_reduce.two and args[4] != "mean"):
+        return not args[0].meta["val"].ndim
+    return target in INDICES

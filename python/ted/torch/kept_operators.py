@@ -28,7 +28,7 @@ from ted.torch.complex_matrices import MATRICES
 from ted.torch.kept_algebra import ALGEBRA
 from ted.torch.kept_control import CONTROL
 from ted.torch.kept_functions import OF_ANY, OF_FLOATS, OF_SCALARS, aten
-from ted.torch.kept_indices import INDICES, is_indexed
+from ted.torch.kept_indices import INDICES, OF_ONE, is_indexed
 from ted.torch.kept_orders import ORDERS
 from ted.torch.registering import of_ted
 from ted.transforms.overrides import substituted, substitution
@@ -108,7 +108,7 @@ _LAYERS: Mapping[Any, Operator] = {
 
 OPERATORS: Mapping[Any, Operator] = {
     **_LAYERS, **OF_SCALARS, **OF_FLOATS, **ALGEBRA, **OF_ANY, **ORDERS, **CONTROL,
-    **INDICES,
+    **INDICES, **OF_ONE,
 }  # fmt: skip
 
 

@@ -104,6 +104,9 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
             x // 3, x // -3, torch.div(x, 3, rounding_mode="trunc"), x**2, x | 1, x ^ 5,
             torch.div(x, -3, rounding_mode="floor"), torch.floor_divide(x, x + 1), x**0.5,
             torch.gcd(x, x[3:4] * 4), torch.lcm(x[3:], x[2]), torch.fmax(x, x[:, None]),
+            x ** (x.clamp(-9, 9) % 5), x.clamp(-1, 1) ** (x[3:4] // 2), 2 ** x.clamp(-9, 9),
+            functional.max_pool2d(x[None, None, 1:].reshape(1, 2, 2), 2, return_indices=True),
+            x[1].scatter(0, x[4], x[0]), x[2].scatter_reduce(0, x[4], x[3], "mean"),
         ),
         (torch.tensor([2**62 + 1, -(2**61) - 2, 7, -7, 0]),),
     ),
@@ -235,6 +238,7 @@ def test_rows_take_all_arguments_of_their_operator() -> None:
         inspect.signature(OPERATORS[operator]).bind(*given, **named)
 
 
+AT, aten = torch.tensor(0), torch.ops.aten
 SLOPES: dict[str, Callable[..., Any]] = {
     "distances and pools": lambda x, y: (
         (x[:, None] - y).abs().sum(2).sqrt(), functional.max_pool1d(x, 2, return_indices=True)[0],
@@ -255,6 +259,13 @@ SLOPES: dict[str, Callable[..., Any]] = {
         torch.linalg.cholesky(9 * torch.eye(3) + x[:, :3]), torch.diagonal_scatter(x, y[:, 0]),
         torch.linalg.cholesky_ex(9 * torch.eye(3) + y[:, :3], upper=True)[0], torch.dist(x, y),
         torch.linalg.eigh(torch.arange(3).diag() + 0.1 * x[:, 1:], UPLO="U")[1] ** 2,
+    ),
+    "one element, and copies of views": lambda x, y: (
+        x[0, 0].scatter(0, AT, y[0, 0]), x[0, 1].scatter_add(0, AT, x[0, 2]), x[1, 1].gather(0, AT),
+        x[1, 0].index_add(0, AT, y[1, 0], alpha=3), x[2, 0].scatter_reduce(0, AT, y[0, 0], "prod"),
+        y[1, 1].index_select(0, AT), x[2, 2].scatter(0, AT[None], 2.0) * y[2, 2],
+        aten.view_copy(aten.t_copy(x), [2, 6]), aten.unbind_copy(x)[1], aten.select_copy(y, 1, -1),
+        aten.slice_copy(x, 1, 1, 3), aten.narrow_copy(y, 0, 1, 2),
     ),
     "orders": lambda x, y: (
         x.median(1)[0] * x.detach()[:, 1], y.nanmedian(), x.kthvalue(2, 0)[0], y.cummax(1)[0],
