@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ted.api.scanning import scan
-from ted.api.weak_numbers import beside, settled
+from ted.api.weak_numbers import beside, is_weak, paired
 from ted.domain.sizes import Size
 from ted.frontend import checks
 from ted.frontend.checks import called, check_callable
@@ -59,18 +59,19 @@ def cond(
         return _choice(pred, true_fun, false_fun, operands)
     on = _traced(pred, "true_fun", true_fun, operands)
     off = _traced(pred, "false_fun", false_fun, operands)
-    yes, no, tree = on.results(off), off.results(on), on.tree
-    _check_alike(yes, tree, no, off.tree)
+    (yes, tree), (no, other) = on.results(off), off.results(on)
+    _check_alike(yes, tree, no, other)
     pairs = ((a, b) for (_, a), (_, b) in zip(yes, no, strict=True))
     return unflatten(tree, (a if a.node is b.node else where(pred, a, b) for a, b in pairs))
 
 
 def _choice(pred: Any, true_fun: Any, false_fun: Any, operands: Sequence[Any]) -> Any:
     form = "fun(*operands)"
-    (yes, tree), (no, other) = (
-        flatten(called(f"cond: {name}", form, fn, *operands))
+    a, b = (
+        called(f"cond: {name}", form, fn, *operands)
         for name, fn in (("true_fun", true_fun), ("false_fun", false_fun))
     )
+    (yes, tree), (no, other) = map(flatten, paired(a, b))
     if tree != other:
         fail(f"cond: both branches give the same nest, got {tree} and {other}")
     return unflatten(tree, (where(pred, a, b) for (_, a), (_, b) in zip(yes, no, strict=True)))
@@ -83,30 +84,26 @@ class _Traced:
     name: str
     pred: Tensor
     branch: Branch
-    leaves: list[tuple[str, Any]]
-    tree: Tree
+    given: Any
     notes: list[Note]
 
-    def results(self, other: _Traced) -> Leaves:
+    def results(self, other: _Traced) -> tuple[Leaves, Tree]:
         """What it gives, computed where it is taken; numbers in the types of the other branch."""
-        found = []
-        for k, (path, value) in enumerate(self.leaves):
-            against = other.leaves[k][1] if self.tree == other.tree else None
-            value = beside(value, against.dtype) if isinstance(against, Tensor) else value
-            found.append(as_tensor(value, path, f"cond: {self.name}"))
+        leaves, tree = flatten(beside(self.given, other.given))
+        found = [as_tensor(value, path, f"cond: {self.name}") for path, value in leaves]
         hidden, notes_tree = flatten(self.notes)
         nodes = [t.node for t in (*found, *(t for _, t in hidden))]
         made = map(wrap, in_branch(nodes, self.branch))
-        results = [(path, next(made)) for path, _ in self.leaves]
+        results = [(path, next(made)) for path, _ in leaves]
         is_taken = self.pred if self.branch.taken else ~self.pred
         record(note.under(is_taken) for note in unflatten(notes_tree, made))
-        return results
+        return results, tree
 
 
 def _traced(pred: Tensor, name: str, fn: Any, operands: Sequence[Any]) -> _Traced:
     begin, branch = here_in_notes(), Branch.of(pred.node, name == "true_fun")
-    leaves, tree = flatten(called(f"cond: {name}", f"{name}(*operands)", fn, *operands))
-    return _Traced(name, pred, branch, leaves, tree, taken(begin))
+    given = called(f"cond: {name}", f"{name}(*operands)", fn, *operands)
+    return _Traced(name, pred, branch, given, taken(begin))
 
 
 def _check_alike(yes: Leaves, tree: Tree, no: Leaves, other: Tree) -> None:
@@ -140,11 +137,11 @@ def while_loop(
     check_callable(cond_fun, "while_loop: cond_fun")
     check_callable(body_fun, "while_loop: body_fun")
     steps = UNBOUNDED if max_steps is None else _max_steps(max_steps)
-    starts, tree = flatten(
-        settled(init_val, lambda val: called("while_loop", "body_fun(val)", body_fun, val),
-                "while_loop")
-    )  # fmt: skip
-    start = unflatten(tree, (as_tensor(v, path, "while_loop", "init_val") for path, v in starts))
+    starts, tree = flatten(init_val)
+    start = unflatten(
+        tree,
+        (v if is_weak(v) else as_tensor(v, path, "while_loop", "init_val") for path, v in starts),
+    )
 
     def going(val: Any) -> Tensor:
         found = as_tensor(called("while_loop", "cond_fun(val)", cond_fun, val), "", "while_loop")
@@ -174,12 +171,12 @@ def _max_steps(value: Any) -> int:
 
 def _next_carry(given: Any, val: Any) -> Any:
     """What a step gives, which has the nest, shapes and types of what it was given."""
-    (new, tree), (old, wanted) = flatten(given), flatten(val)
+    (new, tree), (old, wanted) = flatten(beside(given, val)), flatten(beside(val, given))
     if tree != wanted:
         fail(f"while_loop: body_fun keeps the nest of val, {wanted}, got {tree}")
     carry = []
     for (path, value), (_, before) in zip(new, old, strict=True):
-        found = as_tensor(beside(value, before.dtype), path, "while_loop: body_fun")
+        found = as_tensor(value, path, "while_loop: body_fun")
         carry.append(found)
         if (found.shape, found.dtype) != (before.shape, before.dtype):
             fail(

@@ -16,7 +16,7 @@ from typing import Any
 
 from ted.api.lifting import placeholder_like
 from ted.api.overrides import batched, leading
-from ted.api.weak_numbers import beside, settled
+from ted.api.weak_numbers import beside, is_rehearsed, rehearsed, settled
 from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.checks import called, check_callable
@@ -28,7 +28,7 @@ from ted.frontend.layout import reshape
 from ted.frontend.locations import fail, here
 from ted.frontend.notes import Loop, Note, here_in_notes, record, taken
 from ted.frontend.recurrences import settle
-from ted.frontend.tensors import Tensor, wrap
+from ted.frontend.tensors import Tensor, placeholder, wrap
 from ted.frontend.trees import Tree, flatten, unflatten
 from ted.ir.equations import Clock, components, is_recurrence, topological
 from ted.ir.equations import Tensor as Node
@@ -57,22 +57,31 @@ def scan(
     """
     check_callable(step, "scan: step")
     reverse = checks.flag(reverse, "scan: reverse")
-    init = _settled(step, init, xs)
+    inputs, tree = _tensors(xs, "xs")
+
+    def turn(carry: Any) -> tuple[Any, Any]:
+        return _called(step, carry, unflatten(tree, (_one_step(t) for _, t in inputs)))
+
+    if is_rehearsed():
+        carry, y = rehearsed(init, turn)
+        return carry, _stacked(y, _steps(inputs, length))
+    init = settled(init, turn)
     if checkpoint is not None and checkpoint is not False:
         return _in_segments(step, init, xs, length, reverse, checkpoint)
     return _scan(step, init, xs, length, reverse)
 
 
-def _settled(step: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> Any:
-    """The first carry, its numbers in the types that a step makes of them."""
-    inputs, tree = _tensors(xs, "xs")
+def _called(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, x: Any) -> tuple[Any, Any]:
+    result = called("scan", "step(carry, x)", step, carry, x)
+    if not isinstance(result, tuple) or len(result) != 2:
+        fail(f"scan: a step gives a pair (carry, y), got {type(result).__name__}")
+    return result
 
-    def after(carry: Any) -> Any:
-        x = unflatten(tree, (_one_step(t) for _, t in inputs))
-        result = called("scan", "step(carry, x)", step, carry, x)
-        return result[0] if isinstance(result, tuple) and len(result) == 2 else None
 
-    return settled(init, after, "scan")
+def _stacked(y: Any, steps: Extent) -> Any:
+    """Inputs of the shapes and types of the ys of all steps."""
+    found, tree = _tensors(y, "y")
+    return unflatten(tree, (placeholder((steps, *t.shape), t.dtype, "y") for _, t in found))
 
 
 def _scan(
@@ -86,11 +95,9 @@ def _scan(
     singles = [_one_step(t) for _, t in inputs]
     x = unflatten(xs_tree, iter(singles))
     begin = here_in_notes()
-    result = called("scan", "step(carry, x)", step, unflatten(carry_tree, iter(carries)), x)
-    if not isinstance(result, tuple) or len(result) != 2:
-        fail(f"scan: a step gives a pair (carry, y), got {type(result).__name__}")
-    after = _next_carry(result[0], carry_tree, starts)
-    ys, ys_tree = _tensors(result[1], "y")
+    carry, y = _called(step, unflatten(carry_tree, iter(carries)), x)
+    after = _next_carry(carry, carry_tree, starts)
+    ys, ys_tree = _tensors(y, "y")
     hidden, notes_tree = flatten(_noted(begin, steps, reverse))
     # What no step changes has no history: a loop that may be left would have to keep it.
     moving = [k for k, t in enumerate(after) if t.node is not carries[k].node]
@@ -229,10 +236,7 @@ def _one_step(tensor: Tensor) -> Tensor:
 
 def _next_carry(nest: Any, tree: Any, starts: Sequence[tuple[str, Tensor]]) -> list[Tensor]:
     """The carry that a step gives, of the same nest, shapes and types as the first one."""
-    leaves, given = flatten(nest)
-    if given == tree:
-        pairs = zip(leaves, starts, strict=True)
-        leaves = [(path, beside(new, old.dtype)) for (path, new), (_, old) in pairs]
+    leaves, given = flatten(beside(nest, unflatten(tree, (t for _, t in starts))))
     found = [(path, as_tensor(new, path, "scan", "carry")) for path, new in leaves]
     if given != tree:
         fail(f"scan: a step keeps the nest of its carry, {tree}, got {given}")

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from ted.domain.sizes import Size
 from ted.frontend.locations import fail
 from ted.ir import scalar
-from ted.ir.dtypes import BOOL, FLOAT32, INDEX, INT64, DType, promote
+from ted.ir.dtypes import BOOL, FLOAT32, INDEX, INT64, WEAK_FLOAT, DType, is_weak_type, promote
 from ted.ir.expressions import Expr
 from ted.ir.operations import OPERATIONS
 from ted.ir.scalar import FALSE, is_const
@@ -81,8 +81,13 @@ def common_dtype(operands: Sequence[Operand]) -> DType:
     for other in typed[1:]:
         dtype = promote(dtype, other)
     if rank > _RANK[dtype.kind]:
-        return FLOAT32 if rank == 2 else INT64
+        return _as_weak(dtype, FLOAT32 if rank == 2 else INT64)
     return dtype
+
+
+def _as_weak(dtype: DType, wider: DType) -> DType:
+    """The type of another kind, weak where the one that it is made of is."""
+    return WEAK_FLOAT if is_weak_type(dtype) and wider.is_float else wider
 
 
 def convert(operand: Operand, dtype: DType, what: str) -> Expr:
@@ -115,7 +120,7 @@ def number(what: str, *operands: Operand) -> list[Expr]:
     if values[0].dtype.kind == "bool" and kinds - {"float"}:
         fail(f'{what}: operands must be numbers, got bool; convert one with .astype("int32")')
     if "float" in kinds:
-        return [scalar.cast(v, FLOAT32) for v in values]
+        return [scalar.cast(v, _as_weak(v.dtype, FLOAT32)) for v in values]
     return fail(f"{what}: operands must be integers, got {values[0].dtype}")
 
 

@@ -31,7 +31,7 @@ def _in_f64(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         if not isinstance(x, Scalar):
             return function(float(x))
         dtype = x.dtype if x.dtype.is_float else FLOAT32
-        return function(x.astype("float64")).astype(dtype.name)
+        return function(x.astype("float64")).astype(dtype)
 
     return vectorize(call)
 

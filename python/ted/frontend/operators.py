@@ -108,7 +108,7 @@ def logaddexp(a: Any, b: Any) -> Any:
 @vectorize
 def heaviside(x: Any, at_zero: Any) -> Any:
     """0 for negative x, 1 for positive, `at_zero` at 0, NaN for NaN; without a slope in x."""
-    kind = x.dtype.name if isinstance(x, Scalar) and x.dtype.is_float else "float32"
+    kind = x.dtype if isinstance(x, Scalar) and x.dtype.is_float else "float32"
     return where(x != x, math.nan, where(x == 0, at_zero, cast(x > 0, kind)))
 
 

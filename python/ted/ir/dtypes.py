@@ -87,7 +87,7 @@ class DType:
             import ml_dtypes
 
             return np.dtype(ml_dtypes.bfloat16)
-        return np.dtype(self.name)
+        return np.dtype(strong(self).name)
 
 
 FLOAT64 = DType("float64", "float", 64, "f64", 52)
@@ -104,6 +104,9 @@ UINT16 = DType("uint16", "int", 16, "ui16")
 UINT8 = DType("uint8", "int", 8, "ui8")
 BOOL = DType("bool", "bool", 1, "i1")
 INDEX = DType("index", "index", 64, "index")
+# Of what stands for a Python number while types are sought; no program has them.
+WEAK_FLOAT = DType("weak_float32", "float", 32, "f32", 23)
+WEAK_INT = DType("weak_int64", "int", 64, "i64")
 
 FLOATS = (FLOAT64, FLOAT32, FLOAT16, BFLOAT16)
 SIGNED, UNSIGNED = (INT64, INT32, INT16, INT8), (UINT64, UINT32, UINT16, UINT8)
@@ -144,6 +147,19 @@ def named(value: object) -> DType | None:
     return _SPELLED.get(spelled(value) or "")
 
 
+_STRONG = {WEAK_FLOAT: FLOAT32, WEAK_INT: INT64}
+
+
+def is_weak_type(dtype: DType) -> bool:
+    """Whether a type is one that gives way to others of its kind."""
+    return dtype in _STRONG
+
+
+def strong(dtype: DType) -> DType:
+    """The type that a weak one is where nothing is beside it; others are what they are."""
+    return _STRONG.get(dtype, dtype)
+
+
 # Contractions and means accumulate in the wider type and are rounded once at the end.
 ACCUMULATORS = {
     FLOAT16: FLOAT32, BFLOAT16: FLOAT32, INT16: INT32, INT8: INT32, UINT16: UINT32, UINT8: UINT32,
@@ -165,17 +181,20 @@ def total(dtype: DType) -> DType:
 def promote(a: DType, b: DType) -> DType:
     """The least type that holds both operands; the float where one is; as in numpy.
 
-    float16 with bfloat16 gives float32, as in numpy and torch; index counts as int64.  No type of
-    integers holds uint64 and negative numbers: they give float64, as in numpy and JAX.
+    float16 with bfloat16 gives float32, as in numpy and torch; index counts as int64; a weak type
+    gives way to all of its kind.  No type of integers holds uint64 and negative numbers: they give
+    float64, as in numpy and JAX.
     """
     a, b = (INT64 if t.is_index else t for t in (a, b))
+    rank = {"bool": 0, "int": 1, "float": 2}
     if a == b:
         return a
+    if a in _STRONG or b in _STRONG:  # of one kind that which is not weak
+        return max(a, b, key=lambda t: (rank[t.kind], t not in _STRONG))
     if {a, b} == {FLOAT16, BFLOAT16}:
         return FLOAT32
     if a.kind == b.kind == "int" and a.is_unsigned != b.is_unsigned:
         return _with_sign(*sorted((a, b), key=lambda t: t.is_unsigned))
-    rank = {"bool": 0, "int": 1, "float": 2}
     return max(a, b, key=lambda t: (rank[t.kind], t.bits, t.mantissa))
 
 

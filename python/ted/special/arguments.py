@@ -34,7 +34,7 @@ def elementwise(function: Function) -> Function:
         rounded = [x.dtype for x in scalars if x.dtype.is_float and x.dtype.bits == widest]
         dtype = FLOAT32 if len(set(rounded)) != 1 else rounded[0]
         wide = [x.astype("float64") if isinstance(x, Scalar) else float64(x) for x in operands]
-        return function(*wide).astype(dtype.name)
+        return function(*wide).astype(dtype)
 
     call.__name__ = name
     lifted = vectorize(call)
