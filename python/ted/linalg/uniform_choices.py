@@ -15,7 +15,7 @@ from typing import Any
 
 from ted.linalg.folded_predicates import chosen
 from ted.linalg.subdomain import Subdomain
-from ted.math.narrow_floats import copied
+from ted.math.narrow_floats import computed, copied
 from ted.mlir import ir, tensor
 from ted.mlir.affine_forms import dims_used, down, linear
 from ted.mlir.queries import defining
@@ -154,7 +154,7 @@ def condition_value(
                 read = next(r for argument, r in pairs if argument == value)
                 assert read is not None, "a uniform value has a place"
                 where = [affine_value(e, dims) for e in read.subscripts]
-                known[value] = tensor.ExtractOp(read.tensor, where).result
+                known[value] = computed(tensor.ExtractOp(read.tensor, where).result)
             else:
                 known[value] = copied(op, [value_of(v) for v in op.operands])
         return known[value]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import ml_dtypes
 import numpy as np
 import pytest
 import scipy.linalg
@@ -130,3 +131,18 @@ def test_loops_of_which_more_is_read_are_not_left() -> None:
     assert left([going, h], x)
     assert left([h, steps], x)  # what counts on is a loop of its own
     assert not left([h, hs], x)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_conditions_on_floats_of_16_bits_are_tested_in_32(dtype: str) -> None:
+    kind = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+
+    def steps(xs: ted.Tensor, start: ted.Tensor) -> ted.Tensor:
+        return ted.scan(lambda c, x: (ted.where(x > 0, c + x, x), None), start, xs)[0]
+
+    xs = np.array([1.5, 2.5, -1.0, 3.0], kind)
+    assert ted.function(steps)(xs, np.zeros((), kind)) == 2
+    a = np.eye(9, dtype=kind)
+    product = ted.function(lambda p, a: ted.where(p > 0.5, a @ a, 0))
+    for p in (0.75, 0.25):
+        np.testing.assert_array_equal(product(np.array(p, kind), a), a * (p > 0.5))
