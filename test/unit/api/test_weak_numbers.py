@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ted
+from ted.api.weak_numbers import beside, is_weak
 from ted.errors import FrontendError
 from ted.ir.dtypes import (
     BOOL,
@@ -194,3 +195,14 @@ def test_weak_types_give_way_to_others_of_their_kind() -> None:
     )  # fmt: skip
     for a, b, wanted in rows:
         assert promote(a, b) == promote(b, a) == wanted
+
+
+def test_numbers_have_the_types_of_what_is_beside_them() -> None:
+    x, n = ted.placeholder((), "float16"), ted.placeholder((), "int8")
+    found = beside({"x": 1.5, "n": 2, "k": 3}, {"x": x, "n": n, "k": x})
+    assert {k: v.dtype.name for k, v in found.items()} == {
+        "x": "float16",
+        "n": "int8",
+        "k": "float16",
+    }
+    assert [is_weak(v) for v in (1, 1.5, 1j, np.float32(1), True, x)] == [*[True] * 4, False, False]
