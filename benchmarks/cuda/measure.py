@@ -147,7 +147,7 @@ def differences(torch: Any, ours: list[Any], theirs: list[Any], element_type: st
             wrong.append(f"result {k}: shape {tuple(a.shape)}, torch has {tuple(b.shape)}")
             continue
         largest = b.abs().max().item()
-        error = (a.float() - b.float()).abs().max().item()
+        error = (a.double() - b.double()).abs().max().item()
         if not error <= allowed * largest:
             wrong.append(f"result {k}: error {error:.3g}, largest number {largest:.3g}")
     return wrong

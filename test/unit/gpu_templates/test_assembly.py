@@ -66,6 +66,7 @@ CASES = [
     ("mma_sync", choices.MMA_2_BYTES, "bf16", ("sm_80", "sm_90a"), {}),
     ("mma_sync", choices.MMA_2_BYTES_BY_REGISTERS, "f16", ("sm_80", "sm_90a"), {}),
     ("mma_sync", choices.MMA_4_BYTES, "f32", ("sm_80", "sm_90a"), {"tf32": True}),
+    ("mma_sync", choices.MMA_8_BYTES, "f64", ("sm_80", "sm_90a"), {}),
     ("wgmma", choices.WGMMA, "bf16", ("sm_90a",), {}),
     ("wgmma_gather", choices.WGMMA, "bf16", ("sm_90a",), {}),
 ]

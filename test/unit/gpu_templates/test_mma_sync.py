@@ -25,6 +25,13 @@ def test_f32_rounded_to_tf32(layout: str) -> None:
     check(planned(found, tf32=True), found, order="random")
 
 
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90"])  # of two instructions
+@pytest.mark.parametrize("layout", ["", "a", "b", "c"])
+def test_f64(layout: str, chip: str) -> None:
+    found = matmul((35, 41, 51), "f64", layout)
+    check(planned(found, chip), found, order="random")
+
+
 @pytest.mark.parametrize(
     "sizes", [(2, 2, 2), (33, 31, 17), (34, 36, 38), (40, 44, 72)]
 )  # runs of 1, 1, 2 and 4 elements
@@ -75,6 +82,16 @@ def test_every_tile_of_tf32(choice: tuple[Tiling, float], layout: str) -> None:
     tiling = choice[0]
     found = matmul((tiling.rows + 4, tiling.columns + 4, 2 * tiling.depth + 4), layout=layout)
     check(forced(found, "mma_sync", tiling, "sm_80", tf32=True), found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("choice", choices.MMA_8_BYTES, ids=str)
+@pytest.mark.parametrize("layout", ["", "ab"])
+def test_every_tile_of_f64(choice: tuple[Tiling, float], layout: str) -> None:
+    tiling = choice[0]
+    sizes = (tiling.rows + 4, tiling.columns + 3, 2 * tiling.depth + 4)
+    found = matmul(sizes, "f64", layout)
+    check(forced(found, "mma_sync", tiling, "sm_90a"), found)
 
 
 def test_the_instructions_are_those_of_tensor_cores() -> None:

@@ -19,7 +19,9 @@ GATHER = "wgmma_gather"
     ("found", "chip", "template"),
     [
         (matmul((4096, 4096, 4096)), "sm_80", "simt"),
-        (matmul((512, 512, 512), "f64"), "sm_90a", "simt"),
+        (matmul((512, 512, 512), "f64"), "sm_90a", "mma_sync"),
+        (matmul((512, 512, 512), "f64"), "sm_86", "simt"),
+        (matmul((512, 512, 512), "i64"), "sm_90a", "simt"),
         (matmul((512, 512, 512), "i32"), "sm_80", "simt"),
         (matmul((4096, 4096, 4096), "bf16"), "sm_80", "mma_sync"),
         (matmul((4096, 4096, 4096), "bf16"), "sm_90", "mma_sync"),
@@ -95,11 +97,17 @@ def test_plans_are_values() -> None:
     assert hash(planned(matmul((70, 50, 30)))) == hash(planned(matmul((70, 50, 30))))
 
 
-@pytest.mark.parametrize("choice", [*choices.MMA_2_BYTES, *choices.MMA_4_BYTES, *choices.WGMMA])
-def test_tiles_fit_the_shared_memory_of_a_block(choice: tuple) -> None:
+@pytest.mark.parametrize(
+    ("choice", "size", "limit"),
+    [
+        *((choice, 2, 163 << 10) for choice in choices.MMA_2_BYTES),
+        *((choice, 4, 163 << 10) for choice in choices.MMA_4_BYTES),
+        *((choice, 8, 163 << 10) for choice in choices.MMA_8_BYTES),
+        *((choice, 2, 227 << 10) for choice in choices.WGMMA),
+    ],
+)
+def test_tiles_fit_the_shared_memory_of_a_block(choice: tuple, size: int, limit: int) -> None:
     tiling, share = choice
-    size = 2 if (choice in choices.MMA_2_BYTES or choice in choices.WGMMA) else 4
-    limit = 227 << 10 if choice in choices.WGMMA else 163 << 10
     assert tiling.stages * (tiling.rows + tiling.columns) * tiling.depth * size < limit
     assert 0 < share <= 1
     assert isinstance(planned(matmul((64, 64, 64))), Plan)

@@ -48,10 +48,17 @@ MMA_2_BYTES_BY_REGISTERS: Choices = (
     (Tiling(32, 32, 32, (2, 2), stages=3), 0.25),
 )
 MMA_4_BYTES: Choices = (
-    (Tiling(128, 128, 16, (2, 4), stages=4), 1.0),
+    (Tiling(128, 256, 16, (2, 4), stages=4), 1.0),
+    (Tiling(128, 128, 16, (2, 4), stages=4), 0.8),
     (Tiling(128, 64, 16, (2, 2), stages=4), 0.75),
     (Tiling(64, 64, 16, (2, 2), stages=4), 0.6),
     (Tiling(32, 32, 32, (2, 2), stages=3), 0.3),
+)
+MMA_8_BYTES: Choices = (
+    (Tiling(128, 64, 16, (2, 2), stages=4), 1.0),
+    (Tiling(64, 128, 16, (2, 2), stages=4), 0.95),
+    (Tiling(64, 64, 16, (2, 2), stages=4), 0.85),
+    (Tiling(32, 32, 16, (2, 2), stages=4), 0.4),
 )
 WGMMA: Choices = (
     (Tiling(128, 256, 64, (0, 0), stages=4), 1.0),

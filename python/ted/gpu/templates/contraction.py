@@ -23,6 +23,7 @@ from ted.gpu.templates.kernels import (
 from ted.gpu.templates.panels import LEAST_ASYNC_BYTES
 from ted.gpu.templates.problem import ELEMENT_BYTES, Gemm, Problem, as_gemm
 from ted.gpu.templates.schedule import Plan
+from ted.machine import GPUS
 from ted.mlir import ir
 
 FACTORS = ("f64", "f32", "f16", "bf16", "i64", "i32")
@@ -57,6 +58,8 @@ def plan(
 
 def _options(gemm: Gemm, chip: str, tf32: bool, tensor_maps: bool) -> list[Option]:
     if gemm.a.bytes == 8:
+        if gemm.a.element == "f64" and GPUS[chip].double_matrices:
+            return [Option("mma_sync", choices.MMA_8_BYTES)]
         return [Option("simt", choices.SIMT_8_BYTES)]
     if gemm.a.bytes == 4:
         can_round = tf32 and gemm.a.element == "f32" and _capability(chip) >= 80

@@ -1,10 +1,11 @@
-"""Matrix products on tensor cores with `mma.sync`: f16 and bf16 summed in f32, f32 as tf32.
+"""Matrix products on tensor cores with `mma.sync`: f16 and bf16 summed in f32, f32 as tf32, f64.
 
 Tiles of A and B travel to a ring of stages in shared memory by `cp.async` (by registers where runs
 are shorter than 4 bytes); while one stage is multiplied, the next ones are on their way, and one
-barrier per stage is enough. A warp reads 16 x 16 (tf32: 16 x 8) pieces by `ldmatrix`, transposed
-where the panel lies along rows. Accumulators stay in registers. (Source: V. Thakkar et al.,
-CUTLASS, the multistage main loop for SM80.)
+barrier per stage is enough. A warp reads 16 x 16 (tf32, f64: 16 x 8) pieces by `ldmatrix`,
+transposed where the panel lies along rows, or element by element where `ldmatrix` cannot (f64, and
+tf32 along rows). Accumulators stay in registers. (Source: V. Thakkar et al., CUTLASS, the multistage
+main loop for SM80.)
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from ted.gpu.templates import integers
+from ted.gpu.templates import double_products, integers
 from ted.gpu.templates.integers import Number
 from ted.gpu.templates.kernels import (
     Memory,
@@ -27,6 +28,7 @@ from ted.gpu.templates.one_tile import arguments as arguments
 from ted.gpu.templates.one_tile import grid as grid
 from ted.gpu.templates.one_tile import threads as threads
 from ted.gpu.templates.panels import CHUNK_BYTES, Filler, Panel, panel_filler
+from ted.gpu.templates.problem import ELEMENT_BYTES
 from ted.gpu.templates.results import Run, store_runs
 from ted.gpu.templates.schedule import (
     Plan,
@@ -39,8 +41,9 @@ from ted.gpu.templates.schedule import (
 from ted.gpu.templates.tiles import Fetch, TileShape
 from ted.mlir import arith, gpu, ir, memref, nvgpu, nvvm, semiring, vector
 
-# Rows, columns and bytes along k of one instruction.
-MMA_ROWS, MMA_COLUMNS, MMA_DEPTH_BYTES = 16, 8, 32
+# Rows and columns of one product, and its depth by the bytes of an element.
+MMA_ROWS, MMA_COLUMNS = 16, 8
+MMA_DEPTH = {2: 16, 4: 8, 8: 8}
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,11 @@ def shared_bytes(plan: Plan) -> int:
 def registers(plan: Plan) -> int:
     """Registers per thread: the sums, two fragments, and what is on its way through registers."""
     sums = plan.tiling.warp_rows * plan.tiling.warp_columns // 32
+    sums *= ELEMENT_BYTES[plan.gemm.accumulator] // 4
     narrow = any(plan.gemm.best_width(s)[0] * plan.gemm.a.bytes < CHUNK_BYTES for s in "ab")
     if sums > 64:
         return 255
-    return 168 if narrow or plan.tf32 else 128
+    return 168 if narrow or plan.gemm.a.bytes >= 4 else 128
 
 
 def build(plan: Plan, memories: Sequence[Memory], *, partial: bool, blocks: int) -> None:
@@ -103,7 +107,7 @@ def _feeds(
         elements = tiling.stages * rows * tiling.depth
         memory = shared(gemm.a.element, elements, first_byte)
         first_byte += elements * gemm.a.bytes
-        panel = Panel(memory, rows, tiling.depth, along_k, spread=not along_k and plan.tf32)
+        panel = Panel(memory, rows, tiling.depth, along_k, _in_singles(gemm.a.bytes, along_k))
         shape = TileShape(rows, tiling.depth, width, along_k, tiling.threads)
         found.append(Feed(panel_filler(Fetch(source, shape, first, thread), panel), panel))
     return found[0], found[1]
@@ -128,7 +132,7 @@ def _multiply_all(
     ahead = tiling.stages - 1
     for stage in range(ahead):
         _start_and_finish(plan, fillers, integers.add(first, stage), last, stage)
-    kind = ir.VectorType.get([2, 2], element_type("f32"))
+    kind = ir.VectorType.get([2, 2], element_type(plan.gemm.accumulator))
     count = tiling.warp_rows // MMA_ROWS * (tiling.warp_columns // MMA_COLUMNS)
 
     def one_tile(step: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
@@ -180,7 +184,7 @@ def _multiply(
 ) -> list[ir.Value]:
     """sums += A tile x B tile of one stage."""
     tiling = plan.tiling
-    depth = MMA_DEPTH_BYTES // plan.gemm.a.bytes
+    depth = MMA_DEPTH[plan.gemm.a.bytes]
     readers = (
         Reader(panels[0], lanes.row, lanes.own, stage, is_a=True, tf32=plan.tf32),
         Reader(panels[1], lanes.column, lanes.own, stage, is_a=False, tf32=plan.tf32),
@@ -190,13 +194,23 @@ def _multiply(
         pairs = [readers[1].read(column, k) for column in range(0, tiling.warp_columns, 16)]
         columns = [_rows_of(pair, 2 * half, 2) for pair in pairs for half in range(2)]
         sums = [
-            nvgpu.MmaSyncOp(
-                total.type, a, b, total, [MMA_ROWS, MMA_COLUMNS, depth],
-                tf32Enabled=plan.tf32 or None,
-            ).result
+            _product(plan, a, b, total)
             for (a, b), total in zip(product(rows, columns), sums, strict=True)
-        ]  # fmt: skip
+        ]
     return sums
+
+
+def _product(plan: Plan, a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
+    if plan.gemm.a.bytes == 8:
+        return double_products.multiply(plan.chip, a, b, total)
+    shape = [MMA_ROWS, MMA_COLUMNS, MMA_DEPTH[plan.gemm.a.bytes]]
+    return nvgpu.MmaSyncOp(total.type, a, b, total, shape, tf32Enabled=plan.tf32 or None).result
+
+
+def _in_singles(size: int, along_k: bool) -> bool:
+    """Whether elements of so many bytes are read one by one: `ldmatrix` transposes 2 bytes alone,
+    and gives each lane 4."""
+    return size == 8 or (size == 4 and not along_k)
 
 
 @dataclass(frozen=True)
@@ -217,10 +231,9 @@ class Reader:
 
     def read(self, row: int, k: int) -> ir.Value:
         """The fragment that starts at a row (or column) of the warp's tile and at k."""
-        if self.tf32:
-            loaded = self._matrices(row, k) if self.panel.along_k else self._singles(row, k)
-            return _as_tf32(loaded)
-        return self._matrices(row, k)
+        singly = _in_singles(self.panel.memory.bytes, self.panel.along_k)
+        loaded = self._singles(row, k) if singly else self._matrices(row, k)
+        return _as_tf32(loaded) if self.tf32 else loaded
 
     def _matrices(self, row: int, k: int) -> ir.Value:
         panel, lane = self.panel, self.lane
@@ -248,15 +261,19 @@ class Reader:
         ).result
 
     def _singles(self, row: int, k: int) -> ir.Value:
-        """Elements of 4 bytes cannot be transposed by `ldmatrix`: one load for each."""
+        """One load for each element."""
         panel, lane = self.panel, self.lane
         group, own = integers.divide(lane, 4), integers.remainder(lane, 4)
         parts = []
         for piece in range(4):
             upper_row, upper_k = (piece % 2, piece // 2) if self.is_a else (piece // 2, piece % 2)
-            number = integers.add(own, k + 4 * upper_k)
-            element = integers.total(self.first, group, row + 8 * upper_row)
-            offset = panel.offset(number, element, panel.key(own))
+            depth = integers.add(own, k + 4 * upper_k)
+            across = integers.total(self.first, group, row + 8 * upper_row)
+            # The rest of the line's number is a multiple of 4 and changes no key.
+            if panel.along_k:
+                offset = panel.offset(across, depth, panel.key(group))
+            else:
+                offset = panel.offset(depth, across, panel.key(own))
             at = integers.index(integers.add(panel.stage(self.stage), offset))
             parts.append(memref.LoadOp(panel.memory.value, [at]).result)
         kind = ir.VectorType.get([4, 1], panel.memory.element)
