@@ -6,7 +6,9 @@
  * units, so that what one loop wrote is in the cache of whom the next one has read it, and then
  * takes the last ones of others. One loop at a time has the workers: a loop that finds them busy, or
  * that runs inside of a unit, is run by its caller. Workers look for the next loop for some
- * microseconds and sleep then.
+ * microseconds and sleep then. Where another library has a team of threads that waits for work
+ * (OpenMP's, with torch), its threads are the workers: two teams would take the cores from each
+ * other between its loops and ours.
  */
 #ifndef _WIN32
 #define _GNU_SOURCE
@@ -31,6 +33,7 @@ static void run_alone(ted_unit body, void *context, int64_t units) {
 int ted_threads_default(void) { return 1; }
 int ted_threads_set(int count) { return (void)count, 1; }
 int ted_threads_get(void) { return 1; }
+void ted_threads_join(ted_team *run, ted_team_number *number) { (void)run, (void)number; }
 void ted_parallel_for(ted_unit body, void *context, int64_t units) {
   run_alone(body, context, units);
 }
@@ -76,6 +79,10 @@ static struct {
 
 static _Atomic int wanted_threads; /* 0: not asked for yet */
 
+/* The team of another library, and which of its threads this one is; NULL: there is none. */
+static _Atomic(ted_team *) joined_team;
+static _Atomic(ted_team_number *) joined_number;
+
 static inline void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -107,8 +114,9 @@ static void set_float_mode(uint64_t mode) {
 #endif
 }
 
-/* A child of a fork has none of the workers, whatever they were doing. */
+/* A child of a fork has none of the workers, whatever they were doing, nor a team's. */
 static void forget_workers(void) {
+  ted_threads_join(NULL, NULL);
   pool.workers = 0;
   atomic_store(&pool.open, 0);
   atomic_store(&pool.inside, 0);
@@ -120,6 +128,11 @@ static void forget_workers(void) {
 }
 
 TED_AT_FORK(NULL, NULL, forget_workers)
+
+void ted_threads_join(ted_team *run, ted_team_number *number) {
+  atomic_store(&joined_number, number);
+  atomic_store(&joined_team, number ? run : NULL);
+}
 
 static int clamp(long count) {
   return count < 1 ? 1 : count > TED_MOST_THREADS ? TED_MOST_THREADS : (int)count;
@@ -285,7 +298,7 @@ static void start_workers(int count) {
   pthread_attr_destroy(&attributes);
 }
 
-static void open_loop(ted_unit body, void *context, int64_t units, int helpers) {
+static void prepare_loop(ted_unit body, void *context, int64_t units, int helpers) {
   pool.body = body;
   pool.context = context;
   pool.units = pool.faulty_unit = units;
@@ -294,6 +307,9 @@ static void open_loop(ted_unit body, void *context, int64_t units, int helpers) 
   pool.rounding = float_mode();
   atomic_store(&pool.failed_bytes, -1);
   hand_out(units, helpers + 1);
+}
+
+static void open_loop(void) {
   atomic_store(&pool.open, 1);
   atomic_fetch_add(&pool.generation, 1);
   if (atomic_load(&pool.sleepers)) {
@@ -310,12 +326,27 @@ static void close_loop(void) {
     spin < YIELD_AFTER ? pause_briefly() : (void)sched_yield();
 }
 
+/* What a thread of a team does; those that the team has fewer leave their units to the others. */
+static void help_in_team(void *unused) {
+  (void)unused;
+  uint64_t mode = float_mode();
+  set_float_mode(pool.rounding);
+  run_units(atomic_load(&joined_number)());
+  set_float_mode(mode);
+}
+
 static void share(ted_unit body, void *context, int64_t units, int threads) {
   struct ted_call *call = ted_call_current();
-  start_workers(threads - 1);
-  open_loop(body, context, units, threads - 1);
-  run_units(0);
-  close_loop();
+  ted_team *team = atomic_load(&joined_team);
+  prepare_loop(body, context, units, threads - 1);
+  if (team) {
+    team(help_in_team, NULL, (unsigned)threads, 0);
+  } else {
+    start_workers(threads - 1);
+    open_loop();
+    run_units(0);
+    close_loop();
+  }
   int64_t failed_bytes = atomic_load(&pool.failed_bytes);
   bool faulted = pool.faulty_unit < units;
   struct ted_index_fault fault = pool.fault;

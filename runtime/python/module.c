@@ -73,6 +73,15 @@ static PyObject *threads_set(PyObject *module, PyObject *count) {
   return PyLong_FromLongLong(ted_threads_set((int)wanted));
 }
 
+static PyObject *threads_join(PyObject *module, PyObject *addresses) {
+  (void)module;
+  unsigned long long run, number;
+  if (!PyArg_ParseTuple(addresses, "KK", &run, &number))
+    return NULL;
+  ted_threads_join((ted_team *)(uintptr_t)run, (ted_team_number *)(uintptr_t)number);
+  return ted_none();
+}
+
 static PyMethodDef methods[] = {
     {"memory_current", memory_current, METH_NOARGS, "bytes that the runtime's buffers hold now"},
     {"memory_peak", memory_peak, METH_NOARGS, "the most bytes held since the last reset"},
@@ -87,6 +96,8 @@ static PyMethodDef methods[] = {
     {"threads_default", threads_default, METH_NOARGS, "the cores that this process may run on"},
     {"threads_get", threads_get, METH_NOARGS, "how many threads a call may use"},
     {"threads_set", threads_set, METH_O, "say how many; returns the number before"},
+    {"threads_join", threads_join, METH_O,
+     "run on the team of (GOMP_parallel, omp_get_thread_num), by their addresses; (0, 0): no more"},
     {NULL, NULL, 0, NULL},
 };
 

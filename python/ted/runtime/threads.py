@@ -5,6 +5,7 @@ At first one for each core that this process may run on, or as many as `TED_NUM_
 
 from __future__ import annotations
 
+import ctypes
 import os
 import warnings
 from functools import cache
@@ -35,6 +36,26 @@ def get_num_threads() -> int:
     """How many threads a call may use."""
     check_wish()
     return _runtime.threads_get()
+
+
+@cache
+def join_openmp(library: str) -> bool:
+    """Let parallel loops run on the threads of the OpenMP that a loaded library was linked with.
+
+    Its threads wait for work some time after each of its loops: a second team would share the cores
+    with them. Gives False where it has no OpenMP; how many threads work is as before.
+    """
+    loaded = ctypes.CDLL(library)
+    try:
+        team, number = loaded.GOMP_parallel, loaded.omp_get_thread_num
+    except AttributeError:
+        return False
+    _runtime.threads_join((_address(team), _address(number)))
+    return True
+
+
+def _address(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
 
 
 @cache

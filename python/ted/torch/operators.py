@@ -31,6 +31,7 @@ from ted.frontend.functions import (
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import Tree, flatten, nester, opened, static, unflatten
 from ted.ir.dtypes import FLOAT32
+from ted.runtime.threads import join_openmp
 from ted.torch.filling import Filling
 from ted.torch.flat_operators import PLAIN, FlatOperator
 
@@ -56,6 +57,7 @@ class Operator(Decorator):
         options: Mapping[str, Any],
     ) -> None:
         functools.update_wrapper(self, fn)
+        join_openmp(torch._C.__file__)
         self.function: Function = function(fn, **options)
         self.name = operator_name(fn, name)
         self._given = (fn, name, cast_inputs, dict(options))

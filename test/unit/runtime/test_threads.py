@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 import platform
 import subprocess
@@ -11,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from ted.errors import ExecutionError
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import bind
 from ted.runtime.library import library_path
-from ted.runtime.threads import MOST_THREADS, get_num_threads, set_num_threads
+from ted.runtime.threads import MOST_THREADS, get_num_threads, join_openmp, set_num_threads
 from unit.runtime.programs import compile_text
 
 UNIT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
@@ -67,6 +69,29 @@ def threads() -> Iterator[None]:
     set_num_threads(before)
 
 
+def openmp() -> str:
+    """The OpenMP of torch, without torch."""
+    (folder,) = importlib.util.find_spec("torch").submodule_search_locations
+    found = sorted(Path(folder).glob("lib/libgomp*"))
+    if not found:
+        pytest.skip("torch came without a library of OpenMP")
+    return str(found[0])
+
+
+@pytest.fixture(params=["own threads", "threads of OpenMP"])
+def team(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Loops run on the threads of the runtime, and on those of another library."""
+    if request.param == "threads of OpenMP":
+        join_openmp.cache_clear()
+        assert join_openmp(openmp())
+    yield
+    _runtime.threads_join((0, 0))
+    join_openmp.cache_clear()
+
+
+both_teams = pytest.mark.usefixtures("team")
+
+
 @pytest.fixture
 def units():
     specs = [ArgSpec("x", "int64", (16,)), ArgSpec("y", "int64", ())]
@@ -79,6 +104,12 @@ def run_units(body: Callable[[int], object], count: int) -> None:
     ctypes.CDLL(library_path()).ted_parallel_for(function, None, ctypes.c_int64(count))
 
 
+def test_only_what_has_openmp_is_joined() -> None:
+    join_openmp.cache_clear()
+    assert not join_openmp(_runtime.__file__)
+
+
+@both_teams
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 100])
 def test_every_unit_runs_once(count: int) -> None:
     set_num_threads(count)
@@ -88,12 +119,14 @@ def test_every_unit_runs_once(count: int) -> None:
         assert Counter(seen) == Counter(range(units))
 
 
+@both_teams
 def test_units_of_two_threads_meet() -> None:
     set_num_threads(2)
     both = threading.Barrier(2, timeout=60)
     run_units(lambda _: both.wait(), 2)
 
 
+@both_teams
 def test_a_thread_runs_its_own_units_in_order_then_the_last_ones_of_others() -> None:
     set_num_threads(2)
     caller, begun, others = threading.get_ident(), threading.Event(), threading.Event()
@@ -115,6 +148,7 @@ def test_a_thread_runs_its_own_units_in_order_then_the_last_ones_of_others() -> 
     assert (mine, theirs) == ([0], [5, 6, 7, 8, 9, 4, 3, 2, 1])
 
 
+@both_teams
 def test_a_loop_inside_of_a_unit_is_run_by_its_thread() -> None:
     set_num_threads(3)
     seen: list[tuple[int, int]] = []
@@ -132,6 +166,7 @@ def test_a_loop_inside_of_a_unit_is_run_by_its_thread() -> None:
     assert sorted(seen) == [(u, k) for u in range(7) for k in range(5)]
 
 
+@both_teams
 def test_several_threads_may_call_at_once() -> None:
     set_num_threads(3)
 
@@ -144,6 +179,7 @@ def test_several_threads_may_call_at_once() -> None:
         assert list(pool.map(total, range(100))) == [190 * k for k in range(100)]
 
 
+@both_teams
 @pytest.mark.parametrize("count", [1, 2, 8])
 def test_the_first_bad_index_in_the_order_of_units_is_reported(units, count: int) -> None:
     set_num_threads(count)
@@ -157,6 +193,7 @@ def test_the_first_bad_index_in_the_order_of_units_is_reported(units, count: int
     assert units(np.zeros(16, np.int64))[0] == 1
 
 
+@both_teams
 @pytest.mark.parametrize("count", [1, 2, 8])
 def test_memory_that_runs_out_in_a_unit_is_an_error_and_leaks_nothing(units, count: int) -> None:
     set_num_threads(count)
@@ -171,6 +208,7 @@ def test_memory_that_runs_out_in_a_unit_is_an_error_and_leaks_nothing(units, cou
     assert 8 <= units.peak_bytes - 8 <= 8 * count
 
 
+@both_teams
 def test_the_threads_of_a_function_are_those_that_it_may_use() -> None:
     set_num_threads(4)
     specs = [ArgSpec("x", "int64", (16,)), ArgSpec("y", "int64", ())]
@@ -241,9 +279,12 @@ def child():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_child_has_threads_of_its_own() -> None:
+@pytest.mark.parametrize("joined", [False, True])  # a forked OpenMP waits for threads it lost
+def test_a_child_has_threads_of_its_own(joined: bool) -> None:
+    join = f"from ted.runtime.threads import join_openmp; assert join_openmp({openmp()!r})\n"
     _printed(
         FORK
+        + (join if joined else "")
         + """
 units(lambda unit: None, 50)
 process = os.fork()
@@ -309,6 +350,7 @@ llvm.func @main(%x: !llvm.ptr, %y: !llvm.ptr) attributes {llvm.emit_c_interface}
 }"""
 
 
+@both_teams
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs the C library's fesetround")
 def test_units_round_as_the_caller_does() -> None:
     set_num_threads(4)
