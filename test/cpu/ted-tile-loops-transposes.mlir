@@ -35,3 +35,39 @@ func.func @too_small_for_a_tile(%a: memref<8x8xf32>, %c: memref<8x8xf32>) {
   }
   return
 }
+
+// What is written across rows, and read along them, is made in the tile, which is turned behind it.
+// CHECK-LABEL: func.func @ragged_pairs
+// CHECK: %[[TILE:.*]] = memref.alloca() {{.*}} : memref<16x16xi32>
+// CHECK: linalg.generic {{.*}} outs(%[[TILE]] : memref<16x16xi32>)
+// CHECK-COUNT-16: vector.load %[[TILE]]
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-COUNT-16: vector.store
+// CHECK: linalg.generic
+// CHECK-SAME: memref<20x8xi32
+// CHECK: linalg.generic
+// CHECK-SAME: memref<4x32xi32
+func.func @ragged_pairs(%a: memref<40x20xi16, strided<[40, 2]>>, %b: memref<40x20xi16, strided<[40, 2]>>, %c: memref<20x40xi32>) {
+  linalg.generic {indexing_maps = [#ij, #ij, #ji], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %b : memref<40x20xi16, strided<[40, 2]>>, memref<40x20xi16, strided<[40, 2]>>) outs(%c : memref<20x40xi32>) {
+  ^bb0(%x: i16, %y: i16, %o: i32):
+    %0 = arith.extui %x : i16 to i32
+    %1 = arith.extui %y : i16 to i32
+    %2 = arith.muli %0, %1 : i32
+    linalg.yield %2 : i32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @adds_to_what_is_there
+// CHECK-NOT: vector.shuffle
+// CHECK: return
+func.func @adds_to_what_is_there(%a: memref<32x32xf32>, %c: memref<32x32xf32>) {
+  linalg.generic {indexing_maps = [#ij, #ji], iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<32x32xf32>) outs(%c : memref<32x32xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %0 = arith.addf %x, %o : f32
+    linalg.yield %0 : f32
+  }
+  return
+}

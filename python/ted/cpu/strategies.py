@@ -126,7 +126,7 @@ def _emit_blocked_sums(site: Site, plan: BlockedSums) -> None:
 
 def _transposed_tiles(site: Site) -> Any:
     found = plan_tiles(site.op, site.cpu)
-    return found or Declined("no element-wise read across rows that fills tiles")
+    return found or Declined("no element-wise read or write across rows that fills tiles")
 
 
 def _fixed(*_: Any) -> str:

@@ -1,11 +1,12 @@
-"""Reads across rows -> square tiles turned round in registers.
+"""Reads and writes across rows -> square tiles turned round in registers.
 
 Before: `linalg.generic` on memrefs that reads `%A[j, i]` for `%C[i, j]`.
 After: loops over square tiles; in each, `lanes` vectors of A are loaded, transposed by
 `vector.shuffle` and stored to a tile on the stack, which the same generic reads along its rows.
+Of what writes `%C[j, i]` from `%A[i, j]`, the generic makes the tile, which is turned behind it.
 What is left at the two edges stays a generic on views.
 
-Each cache line of A is then used whole while it is in the cache. log2(lanes) rounds of two-input
+Each cache line is then used whole while it is in the cache. log2(lanes) rounds of two-input
 shuffles transpose a tile. (Source: J. Eklundh, A fast computer method for matrix transposing, IEEE
 Transactions on Computers 1972.)
 """
@@ -16,12 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ted.cpu.kernel_memory import on_stack
-from ted.linalg.transposes import TransposedRead, tile_side, transposed_reads
+from ted.linalg.transposes import TransposedAccess, tile_side, transposed_accesses
 from ted.machine import Cpu
 from ted.mlir import ir, memref, vector
 from ted.mlir.building import Index, add, constant, loop
 from ted.mlir.generic import Generic, set_maps
 from ted.mlir.queries import position
+
+Line = tuple[ir.Value, list[ir.Value]]  # neighbours in memory, from an element on
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,12 @@ class Plan:
 
     size: int
     along: int
-    reads: tuple[TransposedRead, ...]
+    reads: tuple[TransposedAccess, ...]
 
 
 def plan_tiles(op: ir.Operation, cpu: Cpu) -> Plan | None:
-    """The tiles of an element-wise generic on memrefs; None without a transposed read."""
-    reads = transposed_reads(op, cpu)
+    """The tiles of an element-wise generic on memrefs; None where nothing goes across rows."""
+    reads = transposed_accesses(op, cpu)
     if not reads or not all(_has_unit_stride(op.operands[r.operand]) for r in reads):
         return None
     size = tile_side(op, reads, cpu)
@@ -56,13 +59,14 @@ def _has_unit_stride(value: ir.Value) -> bool:
 class _Tiling:
     """The rewrite of one generic; loop `rows` and the innermost loop are cut into tiles."""
 
-    def __init__(self, op: ir.Operation, reads: Sequence[TransposedRead], size: int) -> None:
+    def __init__(self, op: ir.Operation, reads: Sequence[TransposedAccess], size: int) -> None:
         self.op = op
         self.size = size
         self.turned = {r.operand for r in reads}
         generic = Generic(op)
         assert generic.extents is not None, "a plan knows them"
         self.maps, self.extents = generic.maps, list(generic.extents)
+        self.count_inputs = generic.count_inputs
         self.rows, self.columns = reads[0].along, len(self.extents) - 1
 
     def emit(self) -> None:
@@ -98,24 +102,28 @@ class _Tiling:
                                                  tiles))  # fmt: skip
 
     def _one_tile(self, at: list[Index], tiles: dict[int, ir.Value]) -> None:
-        for operand, tile in tiles.items():
-            self._turn(operand, at, tile)
+        inputs = {k: tile for k, tile in tiles.items() if k < self.count_inputs}
+        for operand, tile in inputs.items():
+            self._turn(self._lines(operand, at), _rows(tile))
         sizes = [self.size if d in (self.rows, self.columns) else 1 for d in range(len(at))]
         self._clone(at, sizes, tiles)
+        for operand, tile in tiles.items() - inputs.items():
+            self._turn(_rows(tile), self._lines(operand, at))
 
-    def _turn(self, operand: int, at: list[Index], tile: ir.Value) -> None:
-        """Load the operand's tile along its rows, transpose, store to `tile`."""
-        source = self.op.operands[operand]
-        kind = ir.VectorType.get([self.size], ir.ShapedType(source.type).element_type)
-        lines = []
-        for column in range(self.size):
-            where = [
-                constant(add(at[position(e)], column if position(e) == self.columns else 0))
-                for e in self.maps[operand].results
-            ]
-            lines.append(vector.LoadOp(kind, source, where).result)
-        for row, line in enumerate(transposed(lines)):
-            vector.StoreOp(line, tile, [constant(row), constant(0)])
+    def _turn(self, sources: list[Line], targets: list[Line]) -> None:
+        """Load a square by its lines, transpose, store it by others."""
+        kind = ir.VectorType.get([self.size], ir.ShapedType(sources[0][0].type).element_type)
+        lines = [vector.LoadOp(kind, *source).result for source in sources]
+        for line, target in zip(transposed(lines), targets, strict=True):
+            vector.StoreOp(line, *target)
+
+    def _lines(self, operand: int, at: list[Index]) -> list[Line]:
+        """Where those of an operand begin, one for each column of a tile."""
+        value, dims = self.op.operands[operand], [position(e) for e in self.maps[operand].results]
+        return [
+            (value, [constant(add(at[d], column if d == self.columns else 0)) for d in dims])
+            for column in range(self.size)
+        ]
 
     def _rest(self, bounds: dict[int, tuple[int, int]], at: list[Index]) -> None:
         """The generic on a rectangle that no tile covers."""
@@ -140,6 +148,10 @@ class _Tiling:
         for k, operand in enumerate(operands):
             clone.operands[k] = operand
         set_maps(clone, maps)
+
+
+def _rows(tile: ir.Value) -> list[Line]:
+    return [(tile, [constant(row), constant(0)]) for row in range(ir.ShapedType(tile.type).shape[0])]
 
 
 def _view(value: ir.Value, offsets: list[Index], sizes: list[int]) -> ir.Value:

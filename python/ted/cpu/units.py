@@ -19,7 +19,7 @@ from ted.forking import cached_property
 from ted.linalg.contractions import ELEMENT_BYTES, MARK, recognise
 from ted.linalg.loops import PARALLEL, PARALLEL_INSIDE
 from ted.linalg.strided_contractions import classify, swap_inputs
-from ted.linalg.transposes import tile_side, transposed_reads
+from ted.linalg.transposes import tile_side, transposed_accesses
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used
@@ -313,7 +313,7 @@ def _loops(site: Site) -> Iterator[tuple[int, int]]:
         return
     runs = {d for m in outputs if len(m.results) for d in dims_used(list(m.results)[-1])}
     last = max((k for k, r in enumerate(generic.reductions) if not r), default=-1)
-    turned = transposed_reads(site.op, site.cpu)
+    turned = transposed_accesses(site.op, site.cpu)
     side = tile_side(site.op, turned, site.cpu) if turned else 1
     sides = dict.fromkeys((read.along for read in turned), side)
     yield from ((k, RUN if k == last and k in runs else sides.get(k, 1)) for k in apart)

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ted.linalg.contractions import MARK
-from ted.linalg.transposes import transposed_reads
+from ted.linalg.transposes import transposed_accesses
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.generic import Generic, generic_of
@@ -196,8 +196,8 @@ def _why_no_rows(op: ir.Operation, cpu: Cpu) -> str | None:
         return "it is a claimed contraction"
     if op.name not in (FILL, GENERIC) or not op.results:
         return "it is no linalg.generic or linalg.fill on tensors"
-    if op.name == GENERIC and transposed_reads(op, cpu):
-        return "it reads across rows, in tiles"
+    if op.name == GENERIC and transposed_accesses(op, cpu):
+        return "it reads or writes across rows, in tiles"
     return None if _leading_parallel(op) else "no parallel loop indexes its results first"
 
 

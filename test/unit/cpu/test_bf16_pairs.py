@@ -10,7 +10,10 @@ import pytest
 
 import ted
 from ted.api.host import executable_cpus
+from ted.dialects import make_context
+from ted.ir.pass_driver import run_pipeline
 from ted.machine import CPUS, Cpu
+from ted.mlir import ir
 from unit.cpu.contraction_programs import PRODUCTS_OF_PAIRS, run
 
 BF16 = ml_dtypes.bfloat16
@@ -207,3 +210,38 @@ def test_pairs_are_multiplied_on_every_row(row: Cpu) -> None:
     start, out = np.ones((9, 18), np.float32), np.empty((9, 18), np.float32)
     run(PAIRS, (a.view(np.int32), np.ascontiguousarray(pairs_of_b), start), out, row)
     np.testing.assert_allclose(out, 1 + wide(a) @ wide(b), rtol=0, atol=32 * 14 * SINGLE)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("size", [(64, 48, 64), (50, 70, 75), (17, 130, 67)], ids=str)
+def test_layouts_for_matrices_hold_the_numbers(size: tuple[int, int, int], layout: str) -> None:
+    """Laid out for AMX, multiplied on the host, which need not have it."""
+    extents, formula = dict(zip("ijk", size, strict=True)), LAYOUTS[layout][0]
+    subscripts = formula.replace("->", ",").split(",")
+    in_a, in_b, in_c = ("x".join(str(extents[d]) for d in dims) for dims in subscripts)
+    maps = ", ".join(f"affine_map<(i, j, k) -> ({', '.join(dims)})>" for dims in subscripts)
+    text = f"""func.func @main(%a: tensor<{in_a}xbf16>, %b: tensor<{in_b}xbf16>, %c: tensor<{in_c}xf32>)
+        -> tensor<{in_c}xf32> {{
+      %r = linalg.generic {{indexing_maps = [{maps}],
+          iterator_types = ["parallel", "parallel", "reduction"]}}
+          ins(%a, %b : tensor<{in_a}xbf16>, tensor<{in_b}xbf16>) outs(%c : tensor<{in_c}xf32>) {{
+      ^bb0(%x: bf16, %y: bf16, %o: f32):
+        %0 = arith.extf %x : bf16 to f32
+        %1 = arith.extf %y : bf16 to f32
+        %2 = arith.mulf %0, %1 : f32
+        %3 = arith.addf %o, %2 : f32
+        linalg.yield %3 : f32
+      }} -> tensor<{in_c}xf32>
+      return %r : tensor<{in_c}xf32>
+    }}"""
+    with make_context() as context:
+        module = ir.Module.parse(text, context)
+        run_pipeline(module, "builtin.module(ted-schedule-contractions{cpu=avx512_amx})")
+        paired = str(module)
+    assert "xi32>" in paired
+    a, b = (
+        numbers(seed, *(extents[d] for d in dims)) for seed, dims in enumerate(subscripts[:2])
+    )
+    start = np.zeros([extents[d] for d in subscripts[2]], np.float32)
+    found = run(paired, (a, b, start), np.empty_like(start))
+    np.testing.assert_allclose(found, np.einsum(formula, wide(a), wide(b)), rtol=0, atol=1e-3)

@@ -74,7 +74,7 @@ ELSEWHERE = "or what joined it, reads it at other rows than its own"
 REASONS = {
     "group": set(),
     "maps_alone": {"what shares its rows shares its points"},
-    "read_across_rows": {"it reads across rows, in tiles", "nothing shares its rows"},
+    "read_across_rows": {"it reads or writes across rows, in tiles", "nothing shares its rows"},
     "column_sum": {"no parallel loop indexes its results first", "nothing shares its rows"},
     "vector": {"it has a single loop"},
     "claimed": {
