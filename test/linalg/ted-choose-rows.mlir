@@ -1,5 +1,6 @@
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-choose-rows{cpu=avx2})' | filecheck %s
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-choose-rows{maps=false cpu=avx2})' | filecheck %s --check-prefix=SUMS
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-choose-rows{cpu=avx512_amx})' | filecheck %s --check-prefix=MATRIX
 
 // Every reason for which an operation is in no group; what is written is obeyed by ted-fuse-rows.
 // (test/unit/linalg/test_row_strategies.py asks for the reasons by the names of the functions.)
@@ -293,4 +294,33 @@ func.func @padding(%x: tensor<8x384x128xf32>, %w: tensor<3x128x32xf32>) -> tenso
     linalg.yield %u : f32
   } -> tensor<8x384x32xf32>
   return %r : tensor<8x384x32xf32>
+}
+
+// Totals of 640 KiB, of which the second cache holds no half: four blocks of 320 x 128.
+// CHECK-LABEL: func.func @totals
+// CHECK: attrs = {ted.group = {name = "alone"}}
+// MATRIX-LABEL: func.func @totals
+// MATRIX: attrs = {ted.contraction, ted.group = {name = "alone"}}
+// MATRIX: attrs = {ted.group = {columns = 128 : i64, name = "totals_in_blocks", rows = 320 : i64}}
+func.func @totals(%x: tensor<640x8xf32>, %y: tensor<8x256xf32>, %v: tensor<256xf32>) -> tensor<640x256xbf16> {
+  %c = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<640x256xf32>
+  %f = linalg.fill ins(%c : f32) outs(%e : tensor<640x256xf32>) -> tensor<640x256xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y : tensor<640x8xf32>, tensor<8x256xf32>) outs(%f : tensor<640x256xf32>) attrs = {ted.contraction} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %u = arith.addf %o, %m : f32
+    linalg.yield %u : f32
+  } -> tensor<640x256xf32>
+  %s = tensor.empty() : tensor<640x256xbf16>
+  %r = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%t, %v : tensor<640x256xf32>, tensor<256xf32>) outs(%s : tensor<640x256xbf16>) {
+  ^bb0(%a: f32, %b: f32, %o: bf16):
+    %m = arith.addf %a, %b : f32
+    %u = arith.truncf %m : f32 to bf16
+    linalg.yield %u : bf16
+  } -> tensor<640x256xbf16>
+  return %r : tensor<640x256xbf16>
 }

@@ -151,7 +151,8 @@ class _Tiling:
 
 
 def _rows(tile: ir.Value) -> list[Line]:
-    return [(tile, [constant(row), constant(0)]) for row in range(ir.ShapedType(tile.type).shape[0])]
+    rows = ir.MemRefType(tile.type).shape[0]
+    return [(tile, [constant(row), constant(0)]) for row in range(rows)]
 
 
 def _view(value: ir.Value, offsets: list[Index], sizes: list[int]) -> ir.Value:

@@ -25,14 +25,10 @@ FILL, GENERIC = "linalg.fill", "linalg.generic"
 
 @dataclass
 class RowGroup:
-    """Operations of one loop over rows, the root first; `depth` leading dims are common.
-
-    Each iteration has `size` rows of them.
-    """
+    """Operations of one loop over rows, the root first; `depth` leading dims are common."""
 
     members: list[ir.Operation]
     depth: int = 1
-    size: int = 1
 
 
 @dataclass

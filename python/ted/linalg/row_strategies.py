@@ -27,6 +27,8 @@ from ted.linalg.row_groups import (
     is_map,
     why_no_root,
 )
+from ted.linalg.totals_in_blocks import TotalBlocks
+from ted.linalg.totals_in_blocks import planned as planned_totals
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.queries import defining, functions
@@ -46,6 +48,7 @@ from ted.mlir.strategies import (
 )
 
 ROWS, COLUMNS, PADDED, ALONE = "common_rows", "column_sums", "padded_blocks", "alone"
+TOTALS = "totals_in_blocks"
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,11 @@ class Decisions:
     def blocks(self) -> list[tuple[ir.Operation, Blocks]]:
         """The contractions that run block by block."""
         return [(op, choice.plan) for op, choice in self.choices if choice.row.name == PADDED]
+
+    @property
+    def totals(self) -> list[tuple[ir.Operation, TotalBlocks]]:
+        """The maps that run block by block with the contractions whose totals they read."""
+        return [(op, choice.plan) for op, choice in self.choices if choice.row.name == TOTALS]
 
 
 def decide(module: ir.Module, cpu: Cpu, *, maps: bool) -> Decisions:
@@ -199,6 +207,12 @@ def _padded(site: Site) -> Blocks | Declined:
     return planned(site.op, site.cpu)
 
 
+def _totals(site: Site) -> TotalBlocks | Declined:
+    if not site.maps:
+        return Declined("kernels keep totals in registers")
+    return planned_totals(site.op, site.cpu)
+
+
 def _column_sums(site: Site) -> Plain | Declined:
     if not site.maps:
         return Declined("kernels take in no sum over rows")
@@ -210,6 +224,9 @@ TABLE = (
     Strategy(COLUMNS, _column_sums, lambda *_: None),
     Strategy(
         PADDED, _padded, lambda *_: None, check=lambda site, blocks: wrong_size(site.op, blocks),
+    ),
+    Strategy(
+        TOTALS, _totals, lambda *_: None, check=lambda *_: "its numbers follow from the operands",
     ),
     Strategy(ALONE, lambda _: Plain(), lambda *_: None),
 )  # fmt: skip

@@ -12,12 +12,14 @@ as well.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ted.linalg.initial_values import split_starts
 from ted.linalg.padded_blocks import Blocks, pad_in_blocks, padding_of, start_of
-from ted.linalg.row_groups import RowGroup, rank
+from ted.linalg.row_groups import rank
 from ted.linalg.row_strategies import decide, erase
+from ted.linalg.totals_in_blocks import contractions_of
 from ted.machine import DEFAULT, named_cpu
 from ted.mlir import interpreter, ir
 from ted.mlir.queries import count_inputs, defining, operations, terminator
@@ -46,9 +48,12 @@ class TedFuseRows:
         decisions = decide(module, named_cpu(self.cpu), maps=self.maps)
         erase(decisions)
         for group in decisions.groups:
-            _fuse(group)
+            depth, root = group.depth, group.members[0]
+            _fuse(group.members, [1] * depth + [0] * (rank(root) - depth))
         for op, blocks in decisions.blocks:
             _block(op, blocks)
+        for op, totals in decisions.totals:
+            _fuse(_with_totals(op), totals.sizes)
         for loop in operations(module.operation, "scf.forall"):
             _part_starts(loop)
         split_starts(module)  # a producer that stays outside starts where its copy inside does
@@ -57,19 +62,27 @@ class TedFuseRows:
 def _block(op: ir.Operation, blocks: Blocks) -> None:
     """Run a contraction, which is erased, with its start and its padding block by block."""
     padding, start = padding_of(op), start_of(op)
-    _fuse(RowGroup([op, *([] if start is None else [start])], size=blocks.size))
+    _fuse([op, *([] if start is None else [start])], [blocks.size] + [0] * (rank(op) - 1))
     pad_in_blocks(padding)
 
 
-def _fuse(group: RowGroup) -> None:
-    """Fuse a group, which is erased."""
-    marks = [f"{_MARK}_{k}" for k in range(len(group.members))]
-    for op, mark in zip(group.members, marks, strict=True):
+def _with_totals(op: ir.Operation) -> list[ir.Operation]:
+    """A map, the contractions whose totals it reads, and their starts."""
+    contractions = contractions_of(op)
+    starts = dict.fromkeys(map(start_of, contractions))
+    members = [*contractions, *(start for start in starts if start is not None)]
+    order = list(op.block.operations)
+    return [op, *sorted(members, key=order.index, reverse=True)]
+
+
+def _fuse(members: Sequence[ir.Operation], sizes: Sequence[int]) -> None:
+    """Fuse members, which are erased: the root first, an iteration has so much of its loops."""
+    marks = [f"{_MARK}_{k}" for k in range(len(members))]
+    for op, mark in zip(members, marks, strict=True):
         op.attributes[mark] = ir.UnitAttr.get()
-    sizes = [group.size] * group.depth + [0] * (rank(group.members[0]) - group.depth)
     script = ir.Module.parse(_script(marks, sizes))
     sequence = script.body.operations[0].operation
-    with alone(group.members[::-1]) as scratch:
+    with alone(members[::-1]) as scratch:
         interpreter.apply_named_sequence(scratch.operation, sequence, script.operation)
 
 
@@ -97,12 +110,12 @@ def _part_starts(loop: ir.Operation) -> None:
             maker.operands[position] = ours.results[0]
 
 
-def _script(marks: list[str], sizes: list[int]) -> str:
+def _script(marks: Sequence[str], sizes: Sequence[int]) -> str:
     root, *producers = marks
     lines = [
         _match("functions", 'ops{["func.func"]}'),
         _match("root", f"attributes{{{root}}}"),
-        f"%tiled, %loop0 = transform.structured.tile_using_forall %root tile_sizes {sizes}"
+        f"%tiled, %loop0 = transform.structured.tile_using_forall %root tile_sizes {[*sizes]}"
         f" : ({_ANY}) -> ({_ANY}, {_ANY})",
         f"transform.apply_cse to %functions : {_ANY}",
     ]

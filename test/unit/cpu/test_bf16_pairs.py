@@ -220,7 +220,8 @@ def test_layouts_for_matrices_hold_the_numbers(size: tuple[int, int, int], layou
     subscripts = formula.replace("->", ",").split(",")
     in_a, in_b, in_c = ("x".join(str(extents[d]) for d in dims) for dims in subscripts)
     maps = ", ".join(f"affine_map<(i, j, k) -> ({', '.join(dims)})>" for dims in subscripts)
-    text = f"""func.func @main(%a: tensor<{in_a}xbf16>, %b: tensor<{in_b}xbf16>, %c: tensor<{in_c}xf32>)
+    text = f"""func.func @main(
+        %a: tensor<{in_a}xbf16>, %b: tensor<{in_b}xbf16>, %c: tensor<{in_c}xf32>)
         -> tensor<{in_c}xf32> {{
       %r = linalg.generic {{indexing_maps = [{maps}],
           iterator_types = ["parallel", "parallel", "reduction"]}}
@@ -239,9 +240,7 @@ def test_layouts_for_matrices_hold_the_numbers(size: tuple[int, int, int], layou
         run_pipeline(module, "builtin.module(ted-schedule-contractions{cpu=avx512_amx})")
         paired = str(module)
     assert "xi32>" in paired
-    a, b = (
-        numbers(seed, *(extents[d] for d in dims)) for seed, dims in enumerate(subscripts[:2])
-    )
+    a, b = (numbers(seed, *(extents[d] for d in dims)) for seed, dims in enumerate(subscripts[:2]))
     start = np.zeros([extents[d] for d in subscripts[2]], np.float32)
     found = run(paired, (a, b, start), np.empty_like(start))
     np.testing.assert_allclose(found, np.einsum(formula, wide(a), wide(b)), rtol=0, atol=1e-3)

@@ -133,7 +133,7 @@ REFUSED = {
     "no fit": ("loops", '{name = "register_tiles"}', "got: no claimed contraction"),
     "no sum": ("loops", '{name = "blocked_sums"}', "got: it is no sum over constant extents"),
     "no chain": ("blocked_sums", '{name = "blocked_sums", most = 1}', "takes two terms or more"),
-    "no tiles": ("loops", '{name = "transposed_tiles"}', "got: no element-wise read or write across rows"),
+    "no tiles": ("loops", '{name = "transposed_tiles"}', "got: no element-wise read or write"),
     "registers": ("register_tiles", '{name = "register_tiles", tile_rows = 40}',
                   "a tile fits into 16 registers, got tile_rows = 40"),
     "rows": ("register_tiles", '{name = "register_tiles", tile_rows = 41}', "has 1 to 40 rows"),

@@ -22,7 +22,7 @@ from ted.mlir.locations import user_name
 from ted.mlir.queries import functions
 
 FILE = Path(__file__).parents[2] / "linalg" / "ted-choose-rows.mlir"
-CPU = "avx2"
+CPU, MATRICES = "avx2", "avx512_amx"
 X = np.random.default_rng(5).normal(size=(4, 5, 6))
 ALONE = '{name = "alone"}'
 
@@ -63,8 +63,8 @@ def asking(wanted: dict[str, str], monkeypatch: Any) -> set[str]:
 
 def test_every_row_is_chosen() -> None:
     with make_context(), ir.Location.unknown():
-        decisions = decide(programs(), named_cpu(CPU), maps=True)
-        chosen = {choice.row.name for _, choice in decisions.choices}
+        decisions = [decide(programs(), named_cpu(row), maps=True) for row in (CPU, MATRICES)]
+        chosen = {choice.row.name for found in decisions for _, choice in found.choices}
     assert chosen == {row.name for row in TABLE}
 
 
@@ -135,9 +135,9 @@ def test_a_group_has_at_most_so_many_members_unless_it_is_asked_for(
     assert "arith.maximumf" not in before
 
 
-@pytest.mark.parametrize("maps", ["true", "false"])
-def test_what_is_written_is_what_is_built(maps: str) -> None:
-    options = f"{{maps={maps} cpu={CPU}}}"
+@pytest.mark.parametrize("options", ["maps=true", "maps=false", f"cpu={MATRICES}"])
+def test_what_is_written_is_what_is_built(options: str) -> None:
+    options = f"{{{options}}}"
     with make_context(), ir.Location.unknown():
         once, twice = programs(), programs()
         run_pipeline(once, f"builtin.module(ted-fuse-rows{options})")
@@ -179,7 +179,7 @@ def test_what_is_asked_for_is_obeyed_and_right(case: str, monkeypatch: Any) -> N
 REFUSED = {
     "no row": (
         {"max": '{name = "rows"}'},
-        "name is one of common_rows, column_sums, padded_blocks, alone, got rows",
+        "name is one of common_rows, column_sums, padded_blocks, totals_in_blocks, alone, got rows",
     ),
     "no number": ({"max": '{name = "common_rows"}'}, "group = NUMBER says which"),
     "a word": ({"max": '{name = "common_rows", group = "a"}'}, "group = NUMBER says which"),
