@@ -81,3 +81,14 @@ func.func @transposed(%A: tensor<69x70xbf16>, %B: tensor<69x96xbf16>, %C: tensor
   } -> tensor<70x96xf32>
   return %r : tensor<70x96xf32>
 }
+
+// Pairs that are neighbours already are read in place.
+// MATRIX-LABEL: func.func @in_place
+// MATRIX: ins(%arg0, %arg0, %{{.*}} : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<32x64xi32>) outs(%arg2 : tensor<64x64xf32>)
+// MATRIX-SAME: ted.contraction
+// CHECK-LABEL: func.func @in_place
+// CHECK: ins(%{{.*}}, %{{.*}} : tensor<64x32xi32>, tensor<32x64xi32>)
+func.func @in_place(%A: tensor<64x64xbf16>, %B: tensor<64x64xbf16>, %C: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %r = linalg.matmul ins(%A, %B : tensor<64x64xbf16>, tensor<64x64xbf16>) outs(%C : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}

@@ -44,3 +44,67 @@ func.func @pairs(%A: memref<40x64xi32>, %B: memref<64x30xi32>, %C: memref<40x30x
   }
   return
 }
+
+// Pairs of A are neighbours of bf16, read in place: rows are 128 pairs of 4 bytes apart, registers 16 of them.
+// CHECK-LABEL: func.func @neighbours
+// CHECK: memref.reinterpret_cast %{{.*}} to offset: [0], sizes: [8191], strides: [1]
+// CHECK: llvm.call_intrinsic "llvm.x86.ldtilecfg"
+// CHECK: scf.for %[[STEP:.*]] = %{{.*}} to %{{.*}} step
+// CHECK: %[[ROW:.*]] = arith.constant 16 : index
+// CHECK: %[[PAIR:.*]] = arith.muli %[[STEP]], %[[ROW]]
+// CHECK: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK: %[[HALF:.*]] = arith.muli %[[PAIR]], %[[TWO]]
+// CHECK: %[[BYTES:.*]] = arith.constant 2 : index
+// CHECK: arith.muli %[[HALF]], %[[BYTES]]
+// CHECK: arith.constant 512 : i64
+// CHECK: llvm.call_intrinsic "llvm.x86.tileloadd64"
+// CHECK: llvm.call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @neighbours(%A: memref<32x256xbf16>, %B: memref<128x16xi32>, %C: memref<32x16xf32>) {
+  %bits = arith.constant 16 : i32
+  %upper = arith.constant -65536 : i32
+  %low = memref.subview %A[0, 0] [32, 255] [1, 1] : memref<32x256xbf16> to memref<32x255xbf16, strided<[256, 1]>>
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, 2 * k)>, affine_map<(i, j, k) -> (i, 2 * k + 1)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%low, %A, %B : memref<32x255xbf16, strided<[256, 1]>>, memref<32x256xbf16>, memref<128x16xi32>) outs(%C : memref<32x16xf32>) attrs = {ted.contraction} {
+  ^bb0(%l: bf16, %h: bf16, %b: i32, %c: f32):
+    %0 = arith.extf %h : bf16 to f32
+    %1 = arith.andi %b, %upper : i32
+    %2 = arith.bitcast %1 : i32 to f32
+    %3 = arith.mulf %0, %2 : f32
+    %4 = arith.addf %c, %3 : f32
+    %5 = arith.extf %l : bf16 to f32
+    %6 = arith.shli %b, %bits : i32
+    %7 = arith.bitcast %6 : i32 to f32
+    %8 = arith.mulf %5, %7 : f32
+    %9 = arith.addf %4, %8 : f32
+    linalg.yield %9 : f32
+  }
+  return
+}
+
+// Halves that are not next to each other are no pairs.
+// CHECK-LABEL: func.func @apart
+// CHECK: linalg.generic
+func.func @apart(%A: memref<32x258xbf16>, %B: memref<128x16xi32>, %C: memref<32x16xf32>) {
+  %bits = arith.constant 16 : i32
+  %upper = arith.constant -65536 : i32
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, 2 * k)>, affine_map<(i, j, k) -> (i, 2 * k + 2)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%A, %A, %B : memref<32x258xbf16>, memref<32x258xbf16>, memref<128x16xi32>) outs(%C : memref<32x16xf32>) attrs = {ted.contraction} {
+  ^bb0(%l: bf16, %h: bf16, %b: i32, %c: f32):
+    %0 = arith.extf %h : bf16 to f32
+    %1 = arith.andi %b, %upper : i32
+    %2 = arith.bitcast %1 : i32 to f32
+    %3 = arith.mulf %0, %2 : f32
+    %4 = arith.addf %c, %3 : f32
+    %5 = arith.extf %l : bf16 to f32
+    %6 = arith.shli %b, %bits : i32
+    %7 = arith.bitcast %6 : i32 to f32
+    %8 = arith.mulf %5, %7 : f32
+    %9 = arith.addf %4, %8 : f32
+    linalg.yield %9 : f32
+  }
+  return
+}

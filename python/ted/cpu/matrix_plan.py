@@ -7,7 +7,7 @@ neighbours. Rows, lanes and pairs that are no multiple of 16 make registers of a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from math import ceil, prod
@@ -34,9 +34,13 @@ TILES = ((2, 2), (1, 3), (3, 1), (1, 2), (2, 1), (1, 1))
 MULTIPLY_CYCLES, LOAD_CYCLES, CONFIGURE_CYCLES = 16.0, 8.0, 100.0
 
 
-def plan_matrices(dims: tuple[Dim, ...]) -> Plan | None:
-    """The cheapest plan; None where the pairs of neither operand are neighbours, or C's lanes."""
-    candidates = [plan for swapped in (False, True) for plan in _plans(dims, swapped=swapped)]
+def plan_matrices(dims: tuple[Dim, ...], rows: Sequence[int] = ()) -> Plan | None:
+    """The cheapest plan, in which operands of `rows` (0, 1) are A, which fills registers of rows.
+
+    None where the pairs of neither operand are neighbours, or C's lanes.
+    """
+    orders = [swapped for swapped in (False, True) if int(not swapped) not in rows]
+    candidates = [plan for swapped in orders for plan in _plans(dims, swapped=swapped)]
     return min(candidates, key=lambda plan: plan.cycles, default=None)
 
 

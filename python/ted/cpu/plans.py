@@ -19,9 +19,10 @@ def plan_of(contraction: LinalgContraction, dims: tuple[Dim, ...], cpu: Cpu) -> 
     `dims` are those of `contraction.strided()`.
     """
     is_paired = contraction.factor != contraction.element
+    halved = [side for side in range(2) if contraction.has_halves(side)]
     if is_paired and cpu.multiplies_matrices:
-        return plan_matrices(dims)
-    if is_paired and not cpu.multiplies_pairs:
+        return plan_matrices(dims, halved)
+    if is_paired and (halved or not cpu.multiplies_pairs):
         return None
     return plan_contraction(dims, ELEMENT_BYTES[str(contraction.element)], cpu)
 
@@ -46,7 +47,8 @@ def pair_layout(products: Products, cpu: Cpu) -> Layout | None:
         return None if single is None else as_they_lie(products)
     layouts = {}
     for layout in for_matrices(products, SIDE):
-        plan = plan_matrices(dims_in_pairs(products, layout))
+        kept = [] if layout.kept is None else [layout.kept]
+        plan = plan_matrices(dims_in_pairs(products, layout), kept)
         if plan is not None:
             layouts[layout] = plan.cycles
     best = min(layouts, key=layouts.__getitem__, default=None)

@@ -13,7 +13,7 @@ from math import ceil
 from ted.cpu.partial_totals import join_totals, partial_totals, total_of_unit
 from ted.cpu.repeated import repeated
 from ted.cpu.ted_outline_kernels import Kernel
-from ted.cpu.unit_slices import shift, slice_of, sliced
+from ted.cpu.unit_slices import shift, slice_of, sliced, steps_along
 from ted.cpu.units import Columns, Cut, Iterations, Site, counts_up, nested_loop, own_memory
 from ted.cpu.work import most_trips, trips
 from ted.mlir import arith, func, ir, linalg, memref, scf
@@ -231,8 +231,12 @@ def _in_units(
 
 
 def _parts(generic: Generic, loop: int, first: Index, size: int) -> Values:
+    """Of every operand; one that is read twice, along the loop alike, stays one."""
     extent = (generic.extents or ())[loop]
-    return [
-        slice_of(v, m, loop, first, size, extent)
-        for v, m in zip(generic.operands, generic.maps, strict=True)
-    ]
+    operands = zip(generic.operands, generic.maps, strict=True)
+    reads = [((v, steps_along(loop, m)), m) for v, m in operands]
+    parts = {
+        (v, steps): slice_of(v, m, loop, first, size, extent)
+        for (v, steps), m in dict(reads).items()
+    }
+    return [parts[read] for read, _ in reads]

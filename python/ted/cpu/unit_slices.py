@@ -25,6 +25,12 @@ def may_slice(generic: Generic, loop: int) -> bool:
     return True
 
 
+def steps_along(loop: int, amap: ir.AffineMap) -> tuple[int, ...]:
+    """How far a point of the loop moves each subscript."""
+    forms = [linear(expr) for expr in amap.results]
+    return tuple(0 if form is None else form[loop] for form in forms)
+
+
 def slice_of(
     value: ir.Value, amap: ir.AffineMap, loop: int, first: Index, size: int, extent: int
 ) -> ir.Value:
@@ -33,9 +39,7 @@ def slice_of(
         return value
     shape = list(ir.MemRefType(value.type).shape)
     offsets: list[Index] = [0] * len(shape)
-    for k, expr in enumerate(amap.results):
-        form = linear(expr)
-        step = 0 if form is None else form[loop]
+    for k, step in enumerate(steps_along(loop, amap)):
         if step:
             offsets[k] = scale(first, step)
             shape[k] -= step * (extent - size)

@@ -5,7 +5,8 @@ After: `A2[i, p]` of i32, `A[i, 2 * p]` in its lower half and `A[i, 2 * p + 1]` 
 zero behind the last; `B2` alike; `C[i, j] += high(A2) * high(B2) + low(A2) * low(B2)` over p < 3
 
 A pair is an element like any other to all that packs, transposes and tiles. CPUs that multiply
-matrices of them want those of one factor to be neighbours; a layout says how they are stored.
+matrices of them want those of one factor to be neighbours; a layout says how they are stored. Where
+they are neighbours, `A[i, 2 * p]` and `A[i, 2 * p + 1]` are read in place.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from ted.mlir.pairs import pair, product_of_pairs
 from ted.mlir.queries import defining
 from ted.mlir.scalars import constant, shape_of
 
+Read = tuple[ir.Value, ir.AffineMap]
 LINE_ELEMENTS = LINE_BYTES // 4
 
 
@@ -57,11 +59,13 @@ class Layout:
     """How pairs are stored: so many, zero behind those there are; the order of factors' dims.
 
     Rows of a factor, its last dim, are `gaps` elements longer in memory than they have elements.
+    Factor `kept` is read in place.
     """
 
     count: int
     orders: tuple[tuple[int, ...], tuple[int, ...]]
     gaps: tuple[int, int] = (0, 0)
+    kept: int | None = None
 
 
 def products_of_bf16(op: ir.Operation) -> Products | None:
@@ -96,8 +100,15 @@ def for_matrices(products: Products, most: int) -> Iterator[Layout]:
     groups = ceil(products.count / most)
     count = groups * ceil(products.count / groups)
     rows, lanes = ([side(products, k) for k in range(2)] for side in (_pairs_last, _lanes_last))
-    yield Layout(count, (rows[0], lanes[1]), (0, _gap(products, 1, lanes[1])))
-    yield Layout(count, (lanes[0], rows[1]), (_gap(products, 0, lanes[0]), 0))
+    kept = [k if _are_neighbours(products, k, count) else None for k in range(2)]
+    yield Layout(count, (rows[0], lanes[1]), (0, _gap(products, 1, lanes[1])), kept[0])
+    yield Layout(count, (lanes[0], rows[1]), (_gap(products, 0, lanes[0]), 0), kept[1])
+
+
+def _are_neighbours(products: Products, side: int, count: int) -> bool:
+    """Whether a factor, as it lies, has so many pairs in each of its rows."""
+    *_, last = shape_of(products.contraction.values[side])
+    return products.dims[side] == len(products.contraction.maps[side]) - 1 and last == 2 * count
 
 
 def _gap(products: Products, side: int, order: tuple[int, ...]) -> int:
@@ -152,23 +163,36 @@ def in_pairs(op: ir.Operation, products: Products, layout: Layout) -> ir.Operati
                 products.factors, products.dims, layout.orders, layout.gaps, strict=True
             )
         ]
-        paired = {place: _paired(*place) for place in dict.fromkeys(places)}
-        maps = [
-            _in_order(generic.maps[k], order)
-            for k, order in zip(products.factors, layout.orders, strict=True)
+        made_once = dict.fromkeys(p for side, p in enumerate(places) if side != layout.kept)
+        paired = {place: _paired(*place) for place in made_once}
+        sides = [
+            _halves(place[0], generic.maps[k])
+            if side == layout.kept
+            else [(paired[place], _in_order(generic.maps[k], place[2]))]
+            for side, (k, place) in enumerate(zip(products.factors, places, strict=True))
         ]
+        reads = [read for side in sides for read in side]
         made = empty_generic(
-            [paired[place] for place in places],
+            [value for value, _ in reads],
             generic.outputs,
-            [*maps, generic.maps[-1]],
+            [*(map_ for _, map_ in reads), generic.maps[-1]],
             generic.reductions,
         )
-        body = made.regions[0].blocks[0]
-        with ir.InsertionPoint(body):
-            linalg.YieldOp([product_of_pairs(*body.arguments)])
+        *factors, out = made.regions[0].blocks[0].arguments
+        with ir.InsertionPoint(made.regions[0].blocks[0]):
+            count = len(sides[0])
+            linalg.YieldOp([product_of_pairs(factors[:count], factors[count:], out)])
     op.results[0].replace_all_uses_with(made.results[0])
     op.erase()
     return made
+
+
+def _halves(value: ir.Value, map_: ir.AffineMap) -> list[Read]:
+    """A factor in place: its lower halves, then the upper ones."""
+    *outer, last = map_.results
+    return [
+        (value, ir.AffineMap.get(map_.n_dims, 0, [*outer, last * 2 + half])) for half in range(2)
+    ]
 
 
 def _factors(block: ir.Block) -> tuple[int, int] | None:

@@ -1,15 +1,16 @@
 """Recognise a contraction among linalg ops and read it as strides.
 
-A contraction is a `linalg.generic` whose body is `out + a * b` on one type, or on pairs
-(ted/mlir/pairs.py), with linear indexing maps (no floordiv, no mod) and at least one reduction dim.
-Inputs that the body does not read may be there; they only carry shapes. On memrefs with static
-strides, maps and layouts together are the integers of `strided_contraction`.
+A contraction is a `linalg.generic` whose body is `out + a * b` on one type, or on pairs, which may
+be neighbours of one factor (ted/mlir/pairs.py), with linear indexing maps (no floordiv, no mod) and
+at least one reduction dim. Inputs that the body does not read may be there; they only carry shapes.
+On memrefs with static strides, maps and layouts together are the integers of `strided_contraction`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ted.domain.linear import Form, dot, term
 from ted.linalg.strided_contractions import Dim
@@ -42,7 +43,12 @@ class LinalgContraction:
     @property
     def factor(self) -> ir.Type:
         """The type of what is multiplied: that of the sums, or pairs."""
-        return element_type(self.values[0])
+        left, right = (element_type(value) for value in self.values[:2])
+        return right if isinstance(left, ir.BF16Type) else left
+
+    def has_halves(self, side: int) -> bool:
+        """Whether neighbours of a factor are the pairs: positions in it count two of them."""
+        return element_type(self.values[side]) != self.factor
 
     @property
     def writes_all(self) -> bool:
@@ -51,11 +57,19 @@ class LinalgContraction:
         return len(single.intersection(self.maps[2])) == len(self.maps[2])
 
     def strided(self) -> tuple[tuple[Dim, ...], tuple[int, ...]] | None:
-        """Dims, and the constant offsets in A, B, C; None when a stride is dynamic."""
+        """Dims, and the constant offsets in A, B, C.
+
+        None when a stride is dynamic, or pairs lie on both sides of one.
+        """
         layouts = [element_strides(value.type) for value in self.values]
         if any(layout is None for layout in layouts):
             return None
         places = [dot(m, s) for m, s in zip(self.maps, layouts, strict=True) if s is not None]
+        for side in (k for k in range(2) if self.has_halves(k)):
+            halved = _halved(places[side])
+            if halved is None:
+                return None
+            places[side] = halved
         dims = tuple(
             Dim(extent, *(place[d] for place in places), reduction=self.reductions[d])
             for d, extent in enumerate(self.extents)
@@ -74,7 +88,39 @@ def recognise(op: ir.Operation) -> LinalgContraction | None:
         is_one = contraction and len({element_type(value) for value in contraction.values}) == 1
         return contraction if is_one else None
     factors = factors_of_pairs(found.body)
-    return None if factors is None else contraction_of_factors(found, *factors)
+    return None if factors is None else _of_pairs(found, *factors)
+
+
+def _of_pairs(
+    generic: Generic, low: tuple[int, int], high: tuple[int, int]
+) -> LinalgContraction | None:
+    """The contraction of pairs; None where halves that are multiplied are none."""
+    found = contraction_of_factors(generic, *low)
+    upper = contraction_of_factors(generic, *high)
+    if found is None or upper is None or isinstance(found.factor, ir.BF16Type):
+        return None
+    for side in range(2):
+        if not found.has_halves(side):
+            if low[side] != high[side]:
+                return None
+            continue
+        *outer, last = found.maps[side]
+        if upper.maps[side] != (*outer, last + 1):
+            return None
+        if _start(upper.values[side]) != _start(found.values[side]):
+            return None
+    return found
+
+
+def _start(value: ir.Value) -> tuple[Any, ...]:
+    """Where a value begins, and its strides: views of other sizes may begin alike."""
+    strides = element_strides(value.type) if isinstance(value.type, ir.MemRefType) else None
+    view = defining(value, "memref.subview")
+    if view is None:
+        return value, strides
+    offsets = list(ir.DenseI64ArrayAttr(view.attributes["static_offsets"]))
+    source, *moving = view.operands
+    return (source, strides, offsets, moving) if any(offsets) else (source, strides)
 
 
 def contraction_of_factors(generic: Generic, left: int, right: int) -> LinalgContraction | None:
@@ -88,6 +134,13 @@ def contraction_of_factors(generic: Generic, left: int, right: int) -> LinalgCon
     return LinalgContraction(
         (first, second, total), (a, b, c), box, generic.reductions, element_type(total)
     )
+
+
+def _halved(place: Form[int]) -> Form[int] | None:
+    """The place of a pair, from that of its lower half; None where there is none."""
+    if place.constant % 2 or any(factor % 2 for _, factor in place.terms):
+        return None
+    return Form(place.constant // 2, tuple((dim, factor // 2) for dim, factor in place.terms))
 
 
 def points_of_tensors(generic: Generic) -> tuple[int, ...] | None:

@@ -34,7 +34,10 @@ class Shape:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix in memory: its first element, and the distance of its rows in elements."""
+    """A matrix in memory: its first element, and the distance of its rows in elements.
+
+    Elements have 32 bits, also where the memory is of halves of them.
+    """
 
     memory: ir.Value
     offset: Index
@@ -91,11 +94,13 @@ def _place(matrix: Matrix) -> list[ir.Value]:
 
 def _address(memory: ir.Value, position: Index) -> ir.Value:
     """Of an element of a memref of one dim."""
-    _, offset = ir.MemRefType(memory.type).get_strides_and_offset()
+    kind = ir.MemRefType(memory.type)
+    _, offset = kind.get_strides_and_offset()
     first: Index = offset
     if offset == ir.ShapedType.get_dynamic_stride_or_offset():
         first = memref.ExtractStridedMetadataOp(memory).results[1]
-    distance = constant(scale(add(first, position), _BYTES))
+    parts = 2 if isinstance(kind.element_type, ir.BF16Type) else 1
+    distance = constant(scale(add(first, scale(position, parts)), _BYTES // parts))
     start = address_of(memory)
     return arith.AddIOp(start, arith.IndexCastOp(start.type, distance).result).result
 

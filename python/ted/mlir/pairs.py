@@ -1,11 +1,14 @@
 """Two bf16 in one i32: their product with another pair, as a body and as an instruction.
 
-The sum of `out + high(a) * high(b) + low(a) * low(b)` is in f32. As a body it is operations of
+The sum of `out + high(a) * high(b) + low(a) * low(b)` is in f32; the halves of one factor may come
+as they are, each a bf16 by itself. As a body it is operations of
 `arith`, of which every CPU has instructions; `multiply_add_pairs` is one instruction of those with
 AVX512_BF16, which takes subnormal numbers for zero.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from ted.mlir import arith, ir
 from ted.mlir.queries import defining
@@ -31,31 +34,38 @@ def _extended(half: ir.Value) -> ir.Value:
     return arith.ExtUIOp(wide, arith.BitcastOp(short, half).result).result
 
 
-def product_of_pairs(a: ir.Value, b: ir.Value, out: ir.Value) -> ir.Value:
-    """`out` with both products added."""
-    total = add(out, multiply(_high(a), _high(b)))
-    return add(total, multiply(_low(a), _low(b)))
+def product_of_pairs(a: Sequence[ir.Value], b: Sequence[ir.Value], out: ir.Value) -> ir.Value:
+    """`out` with both products added, of a pair or of two halves each."""
+    total = add(out, multiply(_high(a[-1]), _high(b[-1])))
+    return add(total, multiply(_low(a[0]), _low(b[0])))
 
 
 def _high(value: ir.Value) -> ir.Value:
+    if isinstance(value.type, ir.BF16Type):
+        return arith.ExtFOp(ir.F32Type.get(), value).result
     bits = arith.AndIOp(value, constant(value.type, _UPPER)).result
     return arith.BitcastOp(ir.F32Type.get(), bits).result
 
 
 def _low(value: ir.Value) -> ir.Value:
+    if isinstance(value.type, ir.BF16Type):
+        return _high(value)
     bits = arith.ShLIOp(value, constant(value.type, BITS)).result
     return arith.BitcastOp(ir.F32Type.get(), bits).result
 
 
-def factors_of_pairs(block: ir.Block) -> tuple[int, int] | None:
-    """Which inputs a body of `product_of_pairs` multiplies; None for another body."""
+def factors_of_pairs(block: ir.Block) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """The inputs with the lower halves that `product_of_pairs` multiplies, and with the upper ones.
+
+    A pair has both. None for another body.
+    """
     last = defining(block.operations[-1].operands[0], "arith.addf")
     first = None if last is None else defining(last.operands[0], "arith.addf")
     if last is None or first is None or first.operands[0] != block.arguments[-1]:
         return None
     low = _factors(last.operands[1], "arith.shli", block)
     high = _factors(first.operands[1], "arith.andi", block)
-    return low if low == high else None
+    return None if low is None or high is None else (low, high)
 
 
 def _factors(product: ir.Value, halves: str, block: ir.Block) -> tuple[int, int] | None:
@@ -63,11 +73,21 @@ def _factors(product: ir.Value, halves: str, block: ir.Block) -> tuple[int, int]
     owner = defining(product, "arith.mulf")
     if owner is None:
         return None
-    casts = [defining(v, "arith.bitcast") for v in owner.operands]
-    cuts = [None if c is None else defining(c.operands[0], halves) for c in casts]
+    sources = [_source(v, halves) for v in owner.operands]
     arguments: list[ir.Value] = list(block.arguments)
-    found = [arguments.index(c.operands[0]) for c in cuts if c and c.operands[0] in arguments]
+    found = [arguments.index(v) for v in sources if v is not None and v in arguments]
     return (found[0], found[1]) if len(found) == 2 else None
+
+
+def _source(value: ir.Value, halves: str) -> ir.Value | None:
+    """The bf16 that is extended, or the pair of which a half is cut out."""
+    extended = defining(value, "arith.extf")
+    if extended is not None:
+        source = extended.operands[0]
+        return source if isinstance(source.type, ir.BF16Type) else None
+    cast = defining(value, "arith.bitcast")
+    cut = None if cast is None else defining(cast.operands[0], halves)
+    return None if cut is None else cut.operands[0]
 
 
 def multiply_add_pairs(left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:

@@ -135,6 +135,12 @@ def test_what_instructions_cannot_read_has_no_plan(dims: tuple[Dim, ...]) -> Non
     assert plan_matrices(dims) is None
 
 
+def test_an_operand_that_is_read_in_place_fills_rows() -> None:
+    dims = matrices(64, 64, 64)
+    assert plan_matrices(dims, [0]) == plan_matrices(dims)
+    assert plan_matrices(dims, [1]) is None
+
+
 def test_rows_of_an_odd_number_of_lines_are_read_in_place() -> None:
     """Rows 512 bytes and more apart are packed, but where each is in another set of a cache.
 
