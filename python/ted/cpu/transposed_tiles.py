@@ -113,7 +113,7 @@ class _Tiling:
     def _turn(self, sources: list[Line], targets: list[Line]) -> None:
         """Load a square by its lines, transpose, store it by others."""
         kind = ir.VectorType.get([self.size], ir.ShapedType(sources[0][0].type).element_type)
-        lines = [vector.LoadOp(kind, *source).result for source in sources]
+        lines: list[ir.Value] = [vector.LoadOp(kind, *source).result for source in sources]
         for line, target in zip(transposed(lines), targets, strict=True):
             vector.StoreOp(line, *target)
 

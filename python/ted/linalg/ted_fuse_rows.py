@@ -71,7 +71,7 @@ def _with_totals(op: ir.Operation) -> list[ir.Operation]:
     contractions = contractions_of(op)
     starts = dict.fromkeys(map(start_of, contractions))
     members = [*contractions, *(start for start in starts if start is not None)]
-    order = list(op.block.operations)
+    order = [other.operation for other in op.block.operations]
     return [op, *sorted(members, key=order.index, reverse=True)]
 
 
