@@ -17,3 +17,6 @@ llvm.func @other(i64) -> !llvm.ptr
 llvm.func @main() {
   llvm.return
 }
+
+// CHECK: llvm.func @ted_index_error(i64, i64, i64, i64) attributes {passthrough = ["cold"]}
+llvm.func @ted_index_error(i64, i64, i64, i64)

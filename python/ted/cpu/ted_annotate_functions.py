@@ -2,7 +2,8 @@
 
 Before: `llvm.func @_mlir_memref_to_llvm_aligned_alloc(i64, i64) -> !llvm.ptr`.
 After: its result is `noalias` and aligned, as that of malloc would be known to be; without it every
-loop over two buffers needs run-time checks, which cost more than a short loop gains. Functions of
+loop over two buffers needs run-time checks, which cost more than a short loop gains. Reports of bad
+indices are `cold`, so that a loop jumps to them and runs straight on without. Functions of
 the program say which CPU they are for (`ted.machine`); they are not inlined into
 their wrapper for packed arguments, which would be a second copy, and for the host's CPU.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.linalg.data_reads import ERROR_FUNCTION
 from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.math.ted_outline_math import FOR_LLVM
 from ted.mlir import ir
@@ -45,6 +47,8 @@ def _annotate(function: ir.Operation, cpu: Cpu) -> None:
         if FOR_LLVM in function.attributes:
             function.attributes["passthrough"] = function.attributes[FOR_LLVM]
             del function.attributes[FOR_LLVM]
+    elif symbol_name(function) == ERROR_FUNCTION:
+        function.attributes["passthrough"] = ir.Attribute.parse('["cold"]')
     elif symbol_name(function) in ALLOCATORS:
         function.attributes["res_attrs"] = ir.Attribute.parse(_FRESH)
 

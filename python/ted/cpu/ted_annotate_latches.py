@@ -6,7 +6,8 @@ With constant trip counts LLVM would unroll a vectorised reduction completely, a
 then be linearised into one chain of dependent additions. A long loop asks for four interleaved
 vectors instead, which hides the latency of a running maximum; a short one would spend its trips in
 the remainder. Where it calls functions of vectors (`ted-outline-math`), each call takes some of
-the four. The annotation must sit on the branch back to the header: put on `scf.for` it is
+the four. A long loop that only moves elements from where data say is unrolled instead
+(`gathers.py`). The annotation must sit on the branch back to the header: put on `scf.for` it is
 lost.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.cpu.gathers import without_gathers
 from ted.math.ted_outline_math import LONG_TRIPS, TOGETHER
 from ted.mlir import ir
 from ted.mlir.queries import symbol_name, terminator
@@ -43,6 +45,7 @@ class TedAnnotateLatches:
     def _annotate(self, blocks: list[ir.Block], functions: dict[str, ir.Operation]) -> None:
         short, long = ir.Attribute.parse(SHORT), ir.Attribute.parse(LONG)
         seen: set[ir.Block] = set()
+        inner: set[ir.Block] = set()
         for block in blocks:
             seen.add(block)
             branch = terminator(block)
@@ -54,7 +57,10 @@ class TedAnnotateLatches:
                 is_long = _trips(header) >= self.long
                 loop = blocks[blocks.index(header) : len(seen)]
                 annotation = (_of_calls(loop, functions) or long) if is_long else short
+                if is_long and inner.isdisjoint(loop):
+                    annotation = without_gathers(header, loop) or annotation
                 branch.attributes["loop_annotation"] = annotation
+                inner.add(header)
 
 
 def _of_calls(loop: list[ir.Block], functions: dict[str, ir.Operation]) -> ir.Attribute | None:

@@ -11,7 +11,7 @@ own loops, so what is reported first is what they would meet first. The first pa
 a sum without branches, which LLVM vectorises; blocks may be run by several threads.
 
 It reads the indices once more. Where each is used once, always, and by a body that does little, the
-test stays at the access: nothing is gained by vectors there, a gather loads element by element.
+test stays at the access: nothing is gained by vectors there (`cpu/gathers.py`).
 """
 
 from __future__ import annotations
