@@ -48,7 +48,8 @@ class Cpu:
     many additions are under way that do not wait for each other: two begin in each of the 4 cycles
     that one takes. `first_cache` and `second_cache` belong to a core, which knows the places
     of `pages` pages at once. `architecture` is the kernel's name of all machines that run its code;
-    those of `vendor`, as they name it, take the row before others.
+    those of `vendor`, as they name it, take the row before others. `copies_by_library`: whether
+    loops that copy become calls of `memcpy`.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Cpu:
     chains: int = 8
     architecture: str = "x86_64"
     vendor: str = ""
+    copies_by_library: bool = True
 
     def lanes(self, element_bytes: int) -> int:
         """Elements of the given width in one register."""
@@ -105,6 +107,8 @@ _AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512dq", "avx512vl")
 # The first that a machine has the instructions for is its own. That of bf16 comes behind but on
 # CPUs of AMD's: on Sapphire Rapids VDPBF16PS of 32 products takes 4 times as long as VFMADD of 16,
 # so that bf16 is faster there in f32; on Zen 4 as long, and products take half the time (measured).
+# There `rep movsb`, as which the C library copies, takes up to twice as long as a loop to memory
+# that lies a few bytes further in its page than the source, as results do, never less (measured).
 CPUS = {
     cpu.name: cpu
     for cpu in (
@@ -112,7 +116,7 @@ CPUS = {
             (*_AVX512, "amx-tile", "amx-bf16"), _FIRST, _LARGE, 1536),
         Cpu("avx512", 64, 32, "x86-64", "skylake-avx512", _AVX512, _FIRST, _LARGE, 1536),
         Cpu("avx512_bf16", 64, 32, "x86-64", "znver4", (*_AVX512, "avx512bf16"), _FIRST, _LARGE,
-            1536, vendor="AuthenticAMD"),
+            1536, vendor="AuthenticAMD", copies_by_library=False),
         Cpu("avx2", 32, 16, "x86-64", "haswell", _AVX2, _FIRST, _SMALL, 1024),
         Cpu("sse2", 16, 16, "x86-64", "x86-64", ("sse2",), _FIRST, _SMALL, 512,
             converts_halves=False),

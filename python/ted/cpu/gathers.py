@@ -1,6 +1,6 @@
 """Loops that move elements from where data say: one element after the other, without gathers.
 
-Before: `for i: y[i] = T[idx[i]]` in LLVM, whose vectorisers would read T by instructions that gather
+Before: `for i: y[i] = T[idx[i]]` in LLVM, whose vectorisers would read T by gathers
 After: the same with reads of T that are `unordered`, which they leave alone, and a count to unroll
 
 A gather loads element by element, in more steps than loads take: on Zen 4 a take of columns needs
@@ -15,7 +15,7 @@ from ted.mlir import ir
 
 TOGETHER = 8  # elements that a turn moves: no test of the counter, nor a jump, for each
 # Operations on floats that do not ask for vectors. Measured on Zen 4: with 16 products and sums of
-# them single loads still take 0.8 of the time of gathers, with a quotient or a root 3 times as long.
+# them single loads still take 0.8 of the time of gathers, with a quotient or a root 3 times of it.
 CHEAP = {"llvm.load", "llvm.mlir.constant", "llvm.fadd", "llvm.fsub", "llvm.fmul", "llvm.fneg",
          "llvm.intr.fma", "llvm.intr.fmuladd", "llvm.select"}  # fmt: skip
 SCALAR = f"#llvm.loop_annotation<unroll = <count = {TOGETHER} : i32>>"

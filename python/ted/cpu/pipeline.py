@@ -73,12 +73,16 @@ CPU_STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         KERNELS,
-        (Step("ted-outline-kernels", "all that follows is done once for equal nests, in objects"),),
+        (
+            Step("ted-convert-copies", "before kernels: copies of one tensor are one"),
+            Step(
+                "ted-outline-kernels", "all that follows is done once for equal nests, in objects"
+            ),
+        ),
     ),
     Stage(
         "loops",
         (
-            Step("ted-convert-copies", "a strided memref.copy would call a missing function"),
             Step("ted-spread-operands", "before units are cut: dims that can be one stay together"),
             Step("ted-parallelize-kernels", "before loops are built: units are smaller operations"),
             Step("ted-collapse-dims", "after units are cut, which are slices of dims"),

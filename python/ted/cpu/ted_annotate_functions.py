@@ -44,9 +44,12 @@ def _annotate(function: ir.Operation, cpu: Cpu) -> None:
         function.attributes["no_inline"] = ir.UnitAttr.get()
         for name, value in _of_cpu(cpu).items():
             function.attributes[name] = value
+        given = [] if cpu.copies_by_library else [ir.StringAttr.get("no-builtin-memcpy")]
         if FOR_LLVM in function.attributes:
-            function.attributes["passthrough"] = function.attributes[FOR_LLVM]
+            given += list(ir.ArrayAttr(function.attributes[FOR_LLVM]))
             del function.attributes[FOR_LLVM]
+        if given:
+            function.attributes["passthrough"] = ir.ArrayAttr.get(given)
     elif symbol_name(function) == ERROR_FUNCTION:
         function.attributes["passthrough"] = ir.Attribute.parse('["cold"]')
     elif symbol_name(function) in ALLOCATORS:

@@ -1,7 +1,8 @@
 """`memref.copy` -> `linalg.generic`: the pass `ted-convert-copies`.
 
 A copy of strided memory would become a call of `memrefCopy`, which no library here provides; as a
-loop nest it is shared by threads and vectorised like everything else.
+loop nest it is shared by threads and vectorised like everything else. Copies of one tensor that
+follow each other, as two equal gradients are, read it once.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.mlir import ir, linalg
+from ted.mlir.aliasing import ANYWHERE, memories
 from ted.mlir.generic import empty_generic
 from ted.mlir.queries import operations
 from ted.mlir.scalars import shape_of
+
+MOST = 4  # memories that one loop writes to: their lines stay in the first cache
 
 
 @dataclass(frozen=True)
@@ -20,16 +24,36 @@ class TedConvertCopies:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
+        together: list[ir.Operation] = []
         for op in operations(module.operation, "memref.copy"):
-            with ir.InsertionPoint(op), op.location:
-                _copied(*op.operands)
-            op.erase()
+            if together and not _joins(op, together):
+                _convert(together)
+                together = []
+            together.append(op)
+        if together:
+            _convert(together)
 
 
-def _copied(source: ir.Value, target: ir.Value) -> None:
-    rank = len(shape_of(target))
-    same = ir.AffineMap.get_identity(rank)
-    generic = empty_generic([source], [target], [same, same], [False] * rank)
-    block = generic.regions[0].blocks[0]
-    with ir.InsertionPoint(block):
-        linalg.YieldOp([block.arguments[0]])
+def _joins(op: ir.Operation, copies: list[ir.Operation]) -> bool:
+    """Whether a copy is right behind others of its source, into other memory than theirs."""
+    source, target = op.operands
+    if source != copies[0].operands[0] or len(copies) == MOST or op.block != copies[-1].block:
+        return False
+    block = [other.operation for other in op.block.operations]
+    used = {memory for copy in copies for v in copy.operands for memory in memories(v)}
+    is_apart = used.isdisjoint(found := memories(target)) and ANYWHERE not in used | found
+    return is_apart and block.index(copies[-1]) + 1 == block.index(op)
+
+
+def _convert(copies: list[ir.Operation]) -> None:
+    """One loop nest in the place of the last, where all targets are there."""
+    source, targets = copies[0].operands[0], [copy.operands[1] for copy in copies]
+    with ir.InsertionPoint(copies[-1]), copies[0].location:
+        rank, count = len(shape_of(source)), len(targets)
+        same = ir.AffineMap.get_identity(rank)
+        generic = empty_generic([source], targets, [same] * (count + 1), [False] * rank)
+        block = generic.regions[0].blocks[0]
+        with ir.InsertionPoint(block):
+            linalg.YieldOp([block.arguments[0]] * count)
+    for copy in copies:
+        copy.erase()
