@@ -66,7 +66,7 @@ class Filling:
         traced.results(values)  # which says what there is to say
 
     def _fake(self, tensors: Tensors, targets: Tensors) -> None:
-        results = self._flat.fake(tensors)
+        results = self._flat.fake(*tensors)
         self._check_count(len(results), targets)
         for k, (result, target) in enumerate(zip(results, targets, strict=True)):
             if (result.shape, result.dtype) != (target.shape, target.dtype):

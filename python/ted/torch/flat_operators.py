@@ -31,7 +31,7 @@ from ted.options import CompileOptions
 from ted.runtime.calls import declined
 from ted.torch.arrays import EXCHANGE, UNKNOWN, dense, from_arrays, to_arrays
 from ted.torch.recording import Transformed, is_transformed, record
-from ted.torch.registering import registered
+from ted.torch.registering import arguments, registered
 from ted.torch.splits import Splits
 from ted.torch.traces import Traces, empty_like
 
@@ -82,7 +82,7 @@ class FlatOperator:
                 return of_all_examples(self, tensors)
             if is_transformed():
                 return Transformed.apply(self, *tensors)
-            return self.overload(list(tensors))
+            return self.overload(*arguments(tensors))
         if torch.is_grad_enabled():
             wanted = tuple([t.requires_grad for t in tensors])
             if True in wanted:
@@ -135,13 +135,15 @@ class FlatOperator:
     def overload(self) -> Any:
         """The operator in `torch.ops`, which is made when somebody needs it."""
         return registered(
-            self.name, self.computed, self.fake, self.recorded, self.batched_results, self.function
-        )
+            self.name, len(self.names), self.computed, self.fake, self.recorded,
+            self.batched_results, self.function,
+        )  # fmt: skip
 
     @cached_property
     def _below(self) -> Any:
         """What that is without a gradient, in graphs and below them."""
-        return registered(f"{self.name}_below", self.computed, self.fake, function=self.function)
+        name, count = f"{self.name}_below", len(self.names)
+        return registered(name, count, self.computed, self.fake, function=self.function)
 
     def is_plain(self, tensors: Tensors) -> bool:
         """Whether these lie where the program runs, and nobody looks at what is done with them."""
@@ -167,25 +169,26 @@ class FlatOperator:
         """The results for what records."""
         if self.is_plain(tensors):
             return self.run(tensors)
-        return self._below(list(tensors))
+        return self._below(*arguments(tensors))
 
     def further_down(self, tensors: Tensors) -> Sequence[torch.Tensor]:
         """The results at the next level of `torch.func`, or at the ground."""
         if torch._C._are_functorch_transforms_active():
             return self(*tensors)
-        return self.overload(list(tensors)) if is_traced() else self.computed(tensors)
+        return self.overload(*arguments(tensors)) if is_traced() else self.computed(*tensors)
 
     # ---- what torch asks the registered operator -------------------------------------------------
 
-    def computed(self, tensors: Tensors) -> list[torch.Tensor]:
+    def computed(self, *tensors: torch.Tensor) -> Sequence[torch.Tensor]:
         """The results on tensors of a device.
 
         Raises: ExecutionError for a tensor that lies on another one.
         """
-        for tensor in tensors:
-            if tensor.is_cpu is not self._is_on_cpu:
-                self._check_devices(tensors)
-        return list(self.run(tensors))
+        results = self._exchanged(EXCHANGE, *tensors)
+        if results is None:
+            self._check_devices(tensors)
+            results = self._run_on_arrays(tensors)
+        return results
 
     def _check_devices(self, tensors: Tensors) -> None:
         own = ("cpu" if self._is_on_cpu else "cuda", "meta")  # and without data anywhere
@@ -197,7 +200,7 @@ class FlatOperator:
                     "an operator with target="
                 )
 
-    def fake(self, tensors: Tensors) -> list[torch.Tensor]:
+    def fake(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
         """Results without data.
 
         Raises: ExecutionError for a tensor that lies on another device.
@@ -210,7 +213,7 @@ class FlatOperator:
         dense = torch.contiguous_format
         return [torch.empty_like(tensors[k], memory_format=dense) for k in self._like]
 
-    def recorded(self, tensors: Tensors) -> list[torch.Tensor]:
+    def recorded(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
         """The results, with a gradient where one is asked for."""
         if torch.is_grad_enabled() and torch._C._any_requires_grad(*tensors):
             wanted = tuple([t.requires_grad for t in tensors])

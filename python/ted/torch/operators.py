@@ -34,6 +34,7 @@ from ted.ir.dtypes import FLOAT32
 from ted.runtime.threads import join_openmp
 from ted.torch.filling import Filling
 from ted.torch.flat_operators import PLAIN, FlatOperator
+from ted.torch.registering import arguments
 
 # Numbers that torch.compile does not know, and what makes them known.
 _SYMBOLIC = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
@@ -136,14 +137,14 @@ class Operator(Decorator):
                 target.copy_(parts[0] if len(parts) == 1 else torch.complex(*parts))
         return ()
 
-    def registered(self, *args: Any, **kwargs: Any) -> tuple[Any, tuple[list[torch.Tensor]]]:
+    def registered(self, *args: Any, **kwargs: Any) -> tuple[Any, tuple[Any, ...]]:
         """The operator in `torch.ops.ted` for arguments like these, and its arguments.
 
         `torch.library.opcheck(*f.registered(x, w))` checks it.
         Raises: FrontendError as a call.
         """
         nested, tensors = self._nested_for(args, kwargs)
-        return nested.flat.overload, (list(tensors),)
+        return nested.flat.overload, arguments(tensors)
 
     def _flat(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -14,8 +14,9 @@ import torch
 from ted.forking import Lock
 
 NAMESPACE = "ted"
+_MOST = 64  # arguments that an operator of torch may have
 Tensors = Sequence[torch.Tensor]
-Computed = Callable[[Tensors], list[torch.Tensor]]
+Computed = Callable[..., Sequence[torch.Tensor]]  # of tensors
 Batched = Callable[[Sequence["int | None"], Tensors], list[torch.Tensor]]
 
 _lock = Lock()
@@ -30,19 +31,25 @@ def _library() -> torch.library.Library:
 
 def registered(
     name: str,
+    count: int,
     computed: Computed,
     fake: Computed,
     recorded: Computed | None = None,
     batched: Batched | None = None,
     function: Callable[..., Any] | None = None,
 ) -> Any:
-    """Define `torch.ops.ted.<name>`; where a name is taken it gets a number.
+    """Define `torch.ops.ted.<name>` of so many tensors; where a name is taken it gets a number.
 
+    The tensors are arguments of their own, which takes torch less time than a list, if it can.
     Without `recorded` it computes whether gradients are asked for or not; `function` is for
     `of_ted`.
     """
     name = _own(name)
-    library = _defined(f"{name}(Tensor[] tensors) -> Tensor[]")
+    given = ", ".join([f"Tensor x{k}" for k in range(count)])
+    if count > _MOST:
+        given = "Tensor[] tensors"
+        computed, fake, recorded = map(_of_list, (computed, fake, recorded))
+    library = _defined(f"{name}({given}) -> Tensor[]")
     _implement(library, name, computed, fake, recorded)
     if batched is not None:
         torch.library.register_vmap(f"{NAMESPACE}::{name}", _rule(batched), lib=library)
@@ -52,10 +59,15 @@ def registered(
     return overload
 
 
-def of_ted(overload: Any) -> Callable[[Sequence[Any]], tuple[Any, ...]] | None:
-    """What an operator gives of a list of tensors of ted, if it is of a function of ted."""
+def arguments(tensors: Tensors) -> tuple[Any, ...]:
+    """The arguments of an operator of these tensors."""
+    return tuple(tensors) if len(tensors) <= _MOST else (list(tensors),)
+
+
+def of_ted(overload: Any) -> Callable[..., tuple[Any, ...]] | None:
+    """What an operator gives of tensors of ted as its arguments, if it is of a function of ted."""
     function = _functions.get(overload)
-    return None if function is None else lambda tensors: tuple(function(*tensors))
+    return None if function is None else lambda *given: tuple(function(*_tensors(given)))
 
 
 def registered_out(name: str, computed: Callable[..., None], fake: Callable[..., None]) -> Any:
@@ -93,11 +105,20 @@ def _overload(name: str) -> Any:
     return getattr(getattr(torch.ops, NAMESPACE), name).default
 
 
+def _of_list(fn: Computed | None) -> Any:
+    return None if fn is None else lambda tensors: fn(*tensors)
+
+
+def _tensors(given: Sequence[Any]) -> Sequence[Any]:
+    """The tensors of arguments, which may be one list of them."""
+    return given[0] if len(given) == 1 and isinstance(given[0], (list, tuple)) else given
+
+
 def _rule(batched: Batched) -> Callable[..., tuple[list[torch.Tensor], list[int]]]:
     """The rule for a batch, whose results count examples along their first dim."""
 
-    def rule(_: Any, in_dims: Any, tensors: Tensors) -> tuple[list[torch.Tensor], list[int]]:
-        results = batched(in_dims[0], tensors)
+    def rule(_: Any, in_dims: Any, *given: Any) -> tuple[list[torch.Tensor], list[int]]:
+        results = batched(_tensors(in_dims), _tensors(given))
         return results, [0] * len(results)
 
     return rule

@@ -28,7 +28,7 @@ from ted.ir.specialising import sizes_of
 from ted.runtime.calls import declined
 from ted.torch.arrays import EXCHANGE, dense, from_arrays, to_arrays
 from ted.torch.recording import is_transformed
-from ted.torch.registering import registered
+from ted.torch.registering import arguments, registered
 from ted.torch.traces import empty_like, sizes_in
 
 Mask = Sequence[bool]
@@ -86,7 +86,7 @@ class SplitProgram:
             *[values[k] for k in self._split.results], *values[self._count :]
         ]  # fmt: skip
 
-    def fake_forward(self, tensors: Tensors) -> list[torch.Tensor]:
+    def fake_forward(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
         """Results and residuals without data."""
         system = self._split.forward
         hidden = [k for k in self._split.results if k >= self.count]  # of notes
@@ -142,21 +142,22 @@ class SplitProgram:
 class TracedSplit:
     """The two programs as operators in `torch.ops.ted`, for graphs that torch traces."""
 
-    def __init__(self, program: SplitProgram, name: str) -> None:
+    def __init__(self, program: SplitProgram, name: str, count: int) -> None:
         self._program = program
         self._name = name
         self.smooth, self.needed = program.smooth, program.needed
         self.kinds_of_absent, self.arguments = program.kinds_of_absent, program.arguments
-        self._first = registered(f"{name}_fwd", self._forward, program.fake_forward)
+        self._first = registered(f"{name}_fwd", count, self._forward, program.fake_forward)
         self._seconds: dict[Mask, Any] = {}
 
     def forward(self, tensors: Tensors) -> list[torch.Tensor]:
         """The results and what the second program reads beside arguments and results."""
-        return self._first(list(tensors))
+        return self._first(*arguments(tensors))
 
-    def _forward(self, tensors: Tensors) -> list[torch.Tensor]:
-        results, kept = self._program.opened(self._program.forward(tensors))
-        return [*results, *kept[len(self._program.read) :]]
+    def _forward(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
+        program = self._program
+        results, kept = program.opened(program.exchanged(tensors) or program.forward(tensors))
+        return [*results, *kept[len(program.read) :]]
 
     def opened(self, values: Tensors) -> tuple[Tensors, Tensors]:
         """The results, and what the second program reads beside arguments."""
@@ -170,21 +171,21 @@ class TracedSplit:
 
     def backward(self, saved: Tensors, cotangents: Tensors, wanted: Mask) -> list[torch.Tensor]:
         """Those of the gradients that are wanted now."""
-        second = self._seconds.get(wanted)
+        second, given = self._seconds.get(wanted), [*saved, *cotangents]
         if second is None:
-            second = self._seconds[wanted] = self._registered(wanted, len(saved))
-        return second([*saved, *cotangents])
+            second = self._seconds[wanted] = self._registered(wanted, len(saved), len(given))
+        return second(*arguments(given))
 
-    def _registered(self, wanted: Mask, count: int) -> Any:
+    def _registered(self, wanted: Mask, count: int, whole: int) -> Any:
         program = self._program
 
-        def computed(tensors: Tensors) -> list[torch.Tensor]:
-            return list(program.backward(tensors[:count], tensors[count:], wanted))
+        def computed(*tensors: torch.Tensor) -> Sequence[torch.Tensor]:
+            return program.backward(tensors[:count], tensors[count:], wanted)
 
-        def fake(tensors: Tensors) -> list[torch.Tensor]:
+        def fake(*tensors: torch.Tensor) -> list[torch.Tensor]:
             return program.fake_backward(tensors[:count], tensors[count:], wanted)
 
-        return registered(f"{self._name}_bwd", computed, fake)
+        return registered(f"{self._name}_bwd", whole, computed, fake)
 
 
 class Splits:
@@ -221,7 +222,9 @@ class Splits:
         if trace not in self._traced:
             made = self._made(trace)
             name = self._operator.name
-            self._traced[trace] = None if made is None else TracedSplit(made, name)
+            self._traced[trace] = (
+                None if made is None else TracedSplit(made, name, len(self._wanted))
+            )
         found = self._traced[trace]
         return None if found is None else (found, found.forward(tensors))
 

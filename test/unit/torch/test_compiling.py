@@ -160,6 +160,15 @@ def test_nests_and_constants_are_compiled() -> None:
     assert_equal(torch.autograd.grad(f(x, w), w), torch.autograd.grad(expected, w))
 
 
+@pytest.mark.parametrize("count", [64, 65])
+def test_graphs_take_more_tensors_than_arguments_of_an_operator_of_torch(count: int) -> None:
+    last = ted.torch.op(lambda *xs: 2 * xs[-1], name="last")
+    xs = [torch.ones(2) for _ in range(count)]
+    assert_equal(whole(last)(*xs), 2 * xs[-1])
+    overload, given = last.registered(*xs)
+    assert_equal(overload(*given)[0], 2 * xs[-1])
+
+
 @dataclass(frozen=True)
 class Waves:
     """Results with a field that is no tensor."""

@@ -129,7 +129,7 @@ def test_opcheck_accepts_an_operator_and_its_derivative() -> None:
     (nested,) = operator._nested.values()
     pullback = nested.flat.vjp((True, True), (True,), ())
     heads = torch.ones(3, 2, dtype=torch.float64, requires_grad=True)
-    assert set(torch.library.opcheck(pullback.overload, ([x, w, heads],)).values()) == {"SUCCESS"}
+    assert set(torch.library.opcheck(pullback.overload, (x, w, heads)).values()) == {"SUCCESS"}
 
 
 class Pair(NamedTuple):
