@@ -8,12 +8,13 @@ Numbers and other constants are part of the program, as in `ted.function`.
 from __future__ import annotations
 
 import functools
-import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import EllipsisType, NoneType
 from typing import Any, overload
 
 import torch
+from torch.compiler import is_dynamo_compiling
 
 from ted.api.decorators import Decorator
 from ted.api.flat_functions import operator_name
@@ -31,6 +32,7 @@ from ted.frontend.functions import (
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import Tree, flatten, nester, opened, static, unflatten
 from ted.ir.dtypes import FLOAT32
+from ted.runtime.calls import declined
 from ted.runtime.threads import join_openmp
 from ted.torch.filling import Filling
 from ted.torch.flat_operators import PLAIN, FlatOperator
@@ -38,9 +40,8 @@ from ted.torch.registering import arguments
 
 # Numbers that torch.compile does not know, and what makes them known.
 _SYMBOLIC = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
+_TAKEN = (NoneType, bool, int, float, complex, str, EllipsisType)  # by graphs, beside tensors
 _ARRAY = ArraySpec((), FLOAT32)  # an argument that is a tensor, whatever its shape and type
-
-_NUMBERS = itertools.count()  # of operators
 
 
 class Operator(Decorator):
@@ -66,29 +67,25 @@ class Operator(Decorator):
         self._nested: dict[Any, NestedOperator] = {}
         self._by_types: dict[Any, NestedOperator] = {}
         self._answers: dict[Any, int] = {}
-        self._identity = f"_answer_{next(_NUMBERS)}"
-        # Plain functions, which torch.compile can leave alone.
-        self._run = self._kept_from_tracing(lambda *given: self._flat(*given))
-        self._write = self._kept_from_tracing(lambda *given: (None, self._filled(*given)))
+        # Plain functions, which torch.compile can leave alone: as they are, and for all nests.
+        self._run, self._run_nest = self._kept_from_tracing(self._flat)
+        self._write, self._write_nest = self._kept_from_tracing(self._filled)
 
-    def _kept_from_tracing(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, with the number of an attribute that holds what torch.compile does not
-        take: what nests the results, or the text of an error.
-
-        Its name is of this operator alone: torch.compile compares functions by their code, which
-        all operators share, and would take the graph of one for another.
+    def _kept_from_tracing(self, fn: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
+        """The function twice, with the number of an attribute that holds what torch.compile does
+        not take: what nests the results, or raises the error.
         """
 
         def run(*given: Any) -> tuple[int, list[torch.Tensor]]:
             try:
                 answer, results = fn(*given)
             except TedError as error:
-                answer, results = str(error), ()
+                answer, results = _refusing(str(error)), ()
             number = self._answers.setdefault(answer, len(self._answers))
-            setattr(self, f"{self._identity}_{number}", answer)
+            setattr(self, f"_answer_{number}", answer)
             return number, list(results)
 
-        return run
+        return run, lambda *given: run(*given)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on tensors, in nests as the function takes them.
@@ -97,12 +94,8 @@ class Operator(Decorator):
         ExecutionError for tensors that the program does not take; TypeError with the text of either
         while torch.compile traces.
         """
-        if torch.compiler.is_dynamo_compiling():
-            number, results = torch._dynamo.nonstrict_trace(self._run)(args, kwargs)
-            nest = getattr(self, f"{self._identity}_{number}")
-            if isinstance(nest, str):
-                raise TypeError(nest)  # one that torch can trace
-            return nest(results)
+        if is_dynamo_compiling():
+            return self._in_graph("_run", args, kwargs)
         nest, results = self._flat(args, kwargs)
         return nest(results)
 
@@ -113,17 +106,27 @@ class Operator(Decorator):
         Raises: ExecutionError for tensors that require gradients, or do not fit; FrontendError and
         TypeError as a call.
         """
-        if torch.compiler.is_dynamo_compiling():
-            number, _ = torch._dynamo.nonstrict_trace(self._write)(args, kwargs, out)
-            refused = getattr(self, f"{self._identity}_{number}")
-            if refused is not None:
-                raise TypeError(refused)  # one that torch can trace
-            return out
-        self._filled(args, kwargs, out)
+        if is_dynamo_compiling():
+            self._in_graph("_write", args, kwargs, out)
+        else:
+            self._filled(args, kwargs, out)
         return out
 
-    def _filled(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> tuple[()]:
-        """Write the results; none are left to return."""
+    def _in_graph(self, name: str, args: Any, kwargs: Any, *out: Any) -> Any:
+        """What torch.compile traces: a function by its name, and what nests its results.
+
+        A graph compares at each call what it saw here, so that it is little.
+        """
+        kinds = [type(value) for value in (*args, *kwargs.values(), *out)]
+        if _is_put_in_graphs(self, kinds):
+            number, results = getattr(self, name)(args, kwargs, *out)
+        else:
+            whole = getattr(self, f"{name}_nest")
+            number, results = torch._dynamo.nonstrict_trace(whole)(args, kwargs, *out)
+        return getattr(self, f"_answer_{number}")(results)
+
+    def _filled(self, args: Any, kwargs: Any, out: Any) -> tuple[Callable[..., Any], tuple[()]]:
+        """Write the results; none are left to return in a nest."""
         nested, tensors = self._nested_and_tensors(args, kwargs)
         targets = _leaves(out)
         for target in targets:
@@ -135,7 +138,7 @@ class Operator(Decorator):
         for target, parts in zip(targets, memory, strict=True):
             if parts[0] is not target:
                 target.copy_(parts[0] if len(parts) == 1 else torch.complex(*parts))
-        return ()
+        return declined, ()
 
     def registered(self, *args: Any, **kwargs: Any) -> tuple[Any, tuple[Any, ...]]:
         """The operator in `torch.ops.ted` for arguments like these, and its arguments.
@@ -192,6 +195,25 @@ class Operator(Decorator):
 
     def __repr__(self) -> str:
         return f"<ted.torch.op {self.name}>"
+
+
+def _is_put_in_graphs(operator: Operator, kinds: Sequence[type]) -> bool:
+    """Whether the functions of an operator are nodes of graphs, which take such values."""
+    torch.compiler.allow_in_graph([operator._run, operator._write])
+    return all(kind in _TAKEN or issubclass(kind, torch.Tensor) for kind in kinds)
+
+
+# torch.compile calls this while it traces, and from then on tells the operator from others: their
+# functions have the same code, by which it would compare them.
+_is_put_in_graphs._dynamo_marked_constant = True  # pyright: ignore[reportFunctionMemberAccess]
+
+
+@functools.cache
+def _refusing(text: str) -> Callable[[Any], None]:
+    def refuse(_: Any) -> None:
+        raise TypeError(text)  # an error that torch can trace
+
+    return refuse
 
 
 class NestedOperator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -158,6 +159,21 @@ def test_nests_and_constants_are_compiled() -> None:
     expected = ((x @ w * 0.5) ** 3).sum()
     assert_equal(f(x, w), expected)
     assert_equal(torch.autograd.grad(f(x, w), w), torch.autograd.grad(expected, w))
+
+
+def test_graphs_take_none_and_dicts_of_other_kinds() -> None:
+    scaled = ted.torch.op(lambda n, by: n["x"] if by is None else n["x"] * by, name="scaled")
+    x = torch.ones(2)
+    assert_equal(whole(lambda x: scaled({"x": x}, 2))(x), 2 * x)
+    assert_equal(whole(lambda x: scaled(OrderedDict(x=x), 2))(x), 2 * x)
+    first = ted.torch.op(lambda x, by: x if by is None else x * by, name="first")
+    assert_equal(whole(lambda x: first(x, None))(x), x)
+
+
+def test_a_call_in_a_graph_compares_nothing_of_the_nests_of_torch() -> None:
+    double = ted.torch.op(lambda x: x + x, name="double")
+    guards = torch._dynamo.explain(lambda x: double(x))(torch.ones(2)).out_guards
+    assert not [guard.name for guard in guards if "pytree" in guard.name]
 
 
 @pytest.mark.parametrize("count", [64, 65])
