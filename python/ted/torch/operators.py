@@ -59,7 +59,8 @@ class Operator(Decorator):
         options: Mapping[str, Any],
     ) -> None:
         functools.update_wrapper(self, fn)
-        join_openmp(torch._C.__file__)
+        if torch.get_num_threads() > 1:  # else none wait, as in a forked worker that loads data
+            join_openmp(torch._C.__file__)
         self.function: Function = function(fn, **options)
         self.name = operator_name(fn, name)
         self._given = (fn, name, cast_inputs, dict(options))

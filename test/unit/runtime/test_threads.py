@@ -279,16 +279,20 @@ def child():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("joined", [False, True])  # a forked OpenMP waits for threads it lost
-def test_a_child_has_threads_of_its_own(joined: bool) -> None:
-    join = f"from ted.runtime.threads import join_openmp; assert join_openmp({openmp()!r})\n"
+@pytest.mark.parametrize("joined", ["nobody", "parent", "both"])  # a forked OpenMP waits for
+def test_a_child_has_threads_of_its_own(joined: str) -> None:  # threads that it lost
+    library = "" if joined == "nobody" else openmp()
     _printed(
-        FORK
-        + (join if joined else "")
+        f"JOINED, LIBRARY = {joined!r}, {library!r}\n"
+        + FORK
         + """
+from ted.runtime.threads import join_openmp
+assert JOINED == "nobody" or join_openmp(LIBRARY)
 units(lambda unit: None, 50)
 process = os.fork()
 if not process:
+    join_openmp.cache_clear()
+    JOINED != "both" or join_openmp(LIBRARY)
     child()
 assert os.waitpid(process, 0)[1] == 0
 units(lambda unit: None, 50)

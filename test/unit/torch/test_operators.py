@@ -41,6 +41,16 @@ def test_importing_ted_torch_loads_no_compiler() -> None:
     assert not {"torch_mlir", "islpy", "numpy"} & set(loaded)
 
 
+@pytest.mark.parametrize(("count", "joins"), [(1, 0), (2, 1)])
+def test_threads_are_those_of_torch_if_it_has_any(count: int, joins: int) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    with mock.patch("ted.torch.operators.join_openmp") as join:
+        ted.torch.op(lambda x: 2 * x)
+    torch.set_num_threads(before)
+    assert join.call_count == joins
+
+
 def test_results_are_those_of_torch() -> None:
     x, w = arguments()
     y = operator(x, w)
