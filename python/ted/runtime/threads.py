@@ -43,8 +43,8 @@ def join_openmp(library: str) -> bool:
     """Let parallel loops run on the threads of the OpenMP that a loaded library was linked with.
 
     Its threads wait for work some time after each of its loops: a second team would share the cores
-    with them. Gives False where it has no OpenMP; how many threads work is as before. A forked child
-    keeps its own: the parent may have used that team, whose threads the child has lost.
+    with them. Gives False where it has no OpenMP; how many threads work is as before. A forked
+    child keeps its own: the parent may have used that team, whose threads the child has lost.
     """
     loaded = ctypes.CDLL(library)
     try:

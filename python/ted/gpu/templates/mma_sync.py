@@ -4,8 +4,8 @@ Tiles of A and B travel to a ring of stages in shared memory by `cp.async` (by r
 are shorter than 4 bytes); while one stage is multiplied, the next ones are on their way, and one
 barrier per stage is enough. A warp reads 16 x 16 (tf32, f64: 16 x 8) pieces by `ldmatrix`,
 transposed where the panel lies along rows, or element by element where `ldmatrix` cannot (f64, and
-tf32 along rows). Accumulators stay in registers. (Source: V. Thakkar et al., CUTLASS, the multistage
-main loop for SM80.)
+tf32 along rows). Accumulators stay in registers. (Source: V. Thakkar et al., CUTLASS, the
+multistage main loop for SM80.)
 """
 
 from __future__ import annotations
