@@ -108,3 +108,28 @@ func.func @apart(%A: memref<32x258xbf16>, %B: memref<128x16xi32>, %C: memref<32x
   }
   return
 }
+
+// Nor are halves whose dim is not the contiguous one, whichever is.
+// CHECK-LABEL: func.func @across
+// CHECK: linalg.generic
+func.func @across(%A: memref<32x16x16xbf16, strided<[1024, 2, 64]>>, %B: memref<16x8x16xi32>, %C: memref<32x16xf32>) {
+  %bits = arith.constant 16 : i32
+  %upper = arith.constant -65536 : i32
+  linalg.generic {indexing_maps = [affine_map<(i, j, r, k) -> (i, r, 2 * k)>, affine_map<(i, j, r, k) -> (i, r, 2 * k + 1)>, affine_map<(i, j, r, k) -> (r, k, j)>, affine_map<(i, j, r, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%A, %A, %B : memref<32x16x16xbf16, strided<[1024, 2, 64]>>, memref<32x16x16xbf16, strided<[1024, 2, 64]>>, memref<16x8x16xi32>) outs(%C : memref<32x16xf32>) attrs = {ted.contraction} {
+  ^bb0(%l: bf16, %h: bf16, %b: i32, %c: f32):
+    %0 = arith.extf %h : bf16 to f32
+    %1 = arith.andi %b, %upper : i32
+    %2 = arith.bitcast %1 : i32 to f32
+    %3 = arith.mulf %0, %2 : f32
+    %4 = arith.addf %c, %3 : f32
+    %5 = arith.extf %l : bf16 to f32
+    %6 = arith.shli %b, %bits : i32
+    %7 = arith.bitcast %6 : i32 to f32
+    %8 = arith.mulf %5, %7 : f32
+    %9 = arith.addf %4, %8 : f32
+    linalg.yield %9 : f32
+  }
+  return
+}

@@ -59,14 +59,15 @@ class LinalgContraction:
     def strided(self) -> tuple[tuple[Dim, ...], tuple[int, ...]] | None:
         """Dims, and the constant offsets in A, B, C.
 
-        None when a stride is dynamic, or pairs lie on both sides of one.
+        None when a stride is dynamic, or halves of pairs are no neighbours, or on both sides of one.
         """
-        layouts = [element_strides(value.type) for value in self.values]
-        if any(layout is None for layout in layouts):
+        found = [element_strides(value.type) for value in self.values]
+        layouts = [layout for layout in found if layout is not None]
+        if len(layouts) < len(found):
             return None
-        places = [dot(m, s) for m, s in zip(self.maps, layouts, strict=True) if s is not None]
+        places = [dot(m, s) for m, s in zip(self.maps, layouts, strict=True)]
         for side in (k for k in range(2) if self.has_halves(k)):
-            halved = _halved(places[side])
+            halved = _halved(places[side]) if layouts[side][-1] == 1 else None
             if halved is None:
                 return None
             places[side] = halved
