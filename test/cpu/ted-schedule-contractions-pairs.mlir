@@ -92,3 +92,18 @@ func.func @in_place(%A: tensor<64x64xbf16>, %B: tensor<64x64xbf16>, %C: tensor<6
   %r = linalg.matmul ins(%A, %B : tensor<64x64xbf16>, tensor<64x64xbf16>) outs(%C : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %r : tensor<64x64xf32>
 }
+
+// A slice lies as what it is cut out of: here rows are an odd number of halves apart, or halves are no neighbours.
+// MATRIX-LABEL: func.func @slices
+// MATRIX: ins(%{{.*}}, %{{.*}} : tensor<64x32xi32>, tensor<32x64xi32>)
+// MATRIX: ins(%{{.*}}, %{{.*}} : tensor<64x32xi32>, tensor<32x64xi32>)
+// MATRIX: ins(%[[EVEN:.*]], %[[EVEN]], %{{.*}} : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<32x64xi32>)
+func.func @slices(%A: tensor<64x65xbf16>, %S: tensor<64x128xbf16>, %B: tensor<64x64xbf16>, %C: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %odd = tensor.extract_slice %A[0, 1] [64, 64] [1, 1] : tensor<64x65xbf16> to tensor<64x64xbf16>
+  %0 = linalg.matmul ins(%odd, %B : tensor<64x64xbf16>, tensor<64x64xbf16>) outs(%C : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %apart = tensor.extract_slice %S[0, 0] [64, 64] [1, 2] : tensor<64x128xbf16> to tensor<64x64xbf16>
+  %1 = linalg.matmul ins(%apart, %B : tensor<64x64xbf16>, tensor<64x64xbf16>) outs(%0 : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %even = tensor.extract_slice %S[0, 1] [64, 64] [1, 1] : tensor<64x128xbf16> to tensor<64x64xbf16>
+  %2 = linalg.matmul ins(%even, %B : tensor<64x64xbf16>, tensor<64x64xbf16>) outs(%1 : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %2 : tensor<64x64xf32>
+}

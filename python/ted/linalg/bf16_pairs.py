@@ -107,8 +107,24 @@ def for_matrices(products: Products, most: int) -> Iterator[Layout]:
 
 def _are_neighbours(products: Products, side: int, count: int) -> bool:
     """Whether a factor, as it lies, has so many pairs in each of its rows."""
-    *_, last = shape_of(products.contraction.values[side])
-    return products.dims[side] == len(products.contraction.maps[side]) - 1 and last == 2 * count
+    value = products.contraction.values[side]
+    is_last = products.dims[side] == len(products.contraction.maps[side]) - 1
+    return is_last and shape_of(value)[-1] == 2 * count and _lies_in_pairs(value)
+
+
+def _lies_in_pairs(value: ir.Value) -> bool:
+    """Whether neighbours of the last dim are such in memory, and its rows whole pairs apart.
+
+    A slice lies as what it is cut out of, whose last dim it has.
+    """
+    cut = defining(value, "tensor.extract_slice")
+    if cut is None:
+        return True
+    *_, size = ir.DenseI64ArrayAttr(cut.attributes["static_sizes"])
+    *_, step = ir.DenseI64ArrayAttr(cut.attributes["static_strides"])
+    source = cut.operands[0]
+    has_rows = step == 1 and size == shape_of(value)[-1] and shape_of(source)[-1] % 2 == 0
+    return has_rows and _lies_in_pairs(source)
 
 
 def _gap(products: Products, side: int, order: tuple[int, ...]) -> int:

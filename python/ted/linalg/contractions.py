@@ -59,7 +59,7 @@ class LinalgContraction:
     def strided(self) -> tuple[tuple[Dim, ...], tuple[int, ...]] | None:
         """Dims, and the constant offsets in A, B, C.
 
-        None when a stride is dynamic, or halves of pairs are no neighbours, or on both sides of one.
+        None when a stride is dynamic, or halves of pairs are no neighbours or begin at an odd one.
         """
         found = [element_strides(value.type) for value in self.values]
         layouts = [layout for layout in found if layout is not None]
