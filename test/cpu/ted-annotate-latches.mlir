@@ -239,3 +239,77 @@ llvm.func @rows_from_where_data_say(%to: !llvm.ptr, %from: !llvm.ptr, %indices: 
 ^bb6:
   llvm.return
 }
+
+// A total that is carried has lanes of its own.
+// CHECK-LABEL: llvm.func @adds_what_it_gathers
+// CHECK-NOT: unordered
+// CHECK: llvm.br ^bb1(%{{.*}}, %{{.*}} : i64, f32) {loop_annotation = #[[LONG]]}
+llvm.func @adds_what_it_gathers(%to: !llvm.ptr, %from: !llvm.ptr, %indices: !llvm.ptr, %w: f32) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %end = llvm.mlir.constant(64 : i64) : i64
+  llvm.br ^bb1(%zero, %w : i64, f32)
+^bb1(%i: i64, %s: f32):
+  %go = llvm.icmp "slt" %i, %end : i64
+  llvm.cond_br %go, ^bb2, ^bb3
+^bb2:
+  %p = llvm.getelementptr %indices[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %at = llvm.load %p : !llvm.ptr -> i64
+  %q = llvm.getelementptr %from[%at] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %x = llvm.load %q : !llvm.ptr -> f32
+  %y = llvm.fadd %s, %x : f32
+  %next = llvm.add %i, %one : i64
+  llvm.br ^bb1(%next, %y : i64, f32)
+^bb3:
+  llvm.return
+}
+
+// No processor reads a bit by itself.
+// CHECK-LABEL: llvm.func @gathers_bits
+// CHECK-NOT: unordered
+// CHECK: llvm.br ^bb1(%{{.*}} : i64) {loop_annotation = #[[LONG]]}
+llvm.func @gathers_bits(%to: !llvm.ptr, %from: !llvm.ptr, %indices: !llvm.ptr, %w: f32) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %end = llvm.mlir.constant(64 : i64) : i64
+  llvm.br ^bb1(%zero : i64)
+^bb1(%i: i64):
+  %go = llvm.icmp "slt" %i, %end : i64
+  llvm.cond_br %go, ^bb2, ^bb3
+^bb2:
+  %p = llvm.getelementptr %indices[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %at = llvm.load %p : !llvm.ptr -> i64
+  %q = llvm.getelementptr %from[%at] : (!llvm.ptr, i64) -> !llvm.ptr, i1
+  %x = llvm.load %q : !llvm.ptr -> i1
+  %r = llvm.getelementptr %to[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i1
+  llvm.store %x, %r : i1, !llvm.ptr
+  %next = llvm.add %i, %one : i64
+  llvm.br ^bb1(%next : i64)
+^bb3:
+  llvm.return
+}
+
+// A short loop is not unrolled.
+// CHECK-LABEL: llvm.func @moves_a_few
+// CHECK-NOT: unordered
+// CHECK: llvm.br ^bb1(%{{.*}} : i64) {loop_annotation = #[[SHORT]]}
+llvm.func @moves_a_few(%to: !llvm.ptr, %from: !llvm.ptr, %indices: !llvm.ptr, %w: f32) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %end = llvm.mlir.constant(8 : i64) : i64
+  llvm.br ^bb1(%zero : i64)
+^bb1(%i: i64):
+  %go = llvm.icmp "slt" %i, %end : i64
+  llvm.cond_br %go, ^bb2, ^bb3
+^bb2:
+  %p = llvm.getelementptr %indices[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %at = llvm.load %p : !llvm.ptr -> i64
+  %q = llvm.getelementptr %from[%at] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %x = llvm.load %q : !llvm.ptr -> f32
+  %r = llvm.getelementptr %to[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  llvm.store %x, %r : f32, !llvm.ptr
+  %next = llvm.add %i, %one : i64
+  llvm.br ^bb1(%next : i64)
+^bb3:
+  llvm.return
+}

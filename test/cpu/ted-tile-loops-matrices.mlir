@@ -133,3 +133,78 @@ func.func @across(%A: memref<32x16x16xbf16, strided<[1024, 2, 64]>>, %B: memref<
   }
   return
 }
+
+// Nor are halves of two operands.
+// CHECK-LABEL: func.func @of_two_operands
+// CHECK: linalg.generic
+func.func @of_two_operands(%A: memref<32x256xbf16>, %D: memref<32x256xbf16>, %B: memref<128x16xi32>, %C: memref<32x16xf32>) {
+  %bits = arith.constant 16 : i32
+  %upper = arith.constant -65536 : i32
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, 2 * k)>, affine_map<(i, j, k) -> (i, 2 * k + 1)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%A, %D, %B : memref<32x256xbf16>, memref<32x256xbf16>, memref<128x16xi32>) outs(%C : memref<32x16xf32>) attrs = {ted.contraction} {
+  ^bb0(%l: bf16, %h: bf16, %b: i32, %c: f32):
+    %0 = arith.extf %h : bf16 to f32
+    %1 = arith.andi %b, %upper : i32
+    %2 = arith.bitcast %1 : i32 to f32
+    %3 = arith.mulf %0, %2 : f32
+    %4 = arith.addf %c, %3 : f32
+    %5 = arith.extf %l : bf16 to f32
+    %6 = arith.shli %b, %bits : i32
+    %7 = arith.bitcast %6 : i32 to f32
+    %8 = arith.mulf %5, %7 : f32
+    %9 = arith.addf %4, %8 : f32
+    linalg.yield %9 : f32
+  }
+  return
+}
+
+// Nor are halves in rows of an odd number of them.
+// CHECK-LABEL: func.func @in_odd_rows
+// CHECK: linalg.generic
+func.func @in_odd_rows(%A: memref<32x256xbf16, strided<[257, 1]>>, %B: memref<128x16xi32>, %C: memref<32x16xf32>) {
+  %bits = arith.constant 16 : i32
+  %upper = arith.constant -65536 : i32
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, 2 * k)>, affine_map<(i, j, k) -> (i, 2 * k + 1)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%A, %A, %B : memref<32x256xbf16, strided<[257, 1]>>, memref<32x256xbf16, strided<[257, 1]>>, memref<128x16xi32>) outs(%C : memref<32x16xf32>) attrs = {ted.contraction} {
+  ^bb0(%l: bf16, %h: bf16, %b: i32, %c: f32):
+    %0 = arith.extf %h : bf16 to f32
+    %1 = arith.andi %b, %upper : i32
+    %2 = arith.bitcast %1 : i32 to f32
+    %3 = arith.mulf %0, %2 : f32
+    %4 = arith.addf %c, %3 : f32
+    %5 = arith.extf %l : bf16 to f32
+    %6 = arith.shli %b, %bits : i32
+    %7 = arith.bitcast %6 : i32 to f32
+    %8 = arith.mulf %5, %7 : f32
+    %9 = arith.addf %4, %8 : f32
+    linalg.yield %9 : f32
+  }
+  return
+}
+
+// Nor are halves of which the lower one is odd.
+// CHECK-LABEL: func.func @from_an_odd_one
+// CHECK: linalg.generic
+func.func @from_an_odd_one(%A: memref<32x258xbf16>, %B: memref<128x16xi32>, %C: memref<32x16xf32>) {
+  %bits = arith.constant 16 : i32
+  %upper = arith.constant -65536 : i32
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, 2 * k + 1)>, affine_map<(i, j, k) -> (i, 2 * k + 2)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%A, %A, %B : memref<32x258xbf16>, memref<32x258xbf16>, memref<128x16xi32>) outs(%C : memref<32x16xf32>) attrs = {ted.contraction} {
+  ^bb0(%l: bf16, %h: bf16, %b: i32, %c: f32):
+    %0 = arith.extf %h : bf16 to f32
+    %1 = arith.andi %b, %upper : i32
+    %2 = arith.bitcast %1 : i32 to f32
+    %3 = arith.mulf %0, %2 : f32
+    %4 = arith.addf %c, %3 : f32
+    %5 = arith.extf %l : bf16 to f32
+    %6 = arith.shli %b, %bits : i32
+    %7 = arith.bitcast %6 : i32 to f32
+    %8 = arith.mulf %5, %7 : f32
+    %9 = arith.addf %4, %8 : f32
+    linalg.yield %9 : f32
+  }
+  return
+}

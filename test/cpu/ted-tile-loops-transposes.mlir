@@ -71,3 +71,16 @@ func.func @adds_to_what_is_there(%a: memref<32x32xf32>, %c: memref<32x32xf32>) {
   }
   return
 }
+
+// Nothing is read along what is written across: each element goes to a column.
+// CHECK-LABEL: func.func @spreads_a_column
+// CHECK-NOT: vector.shuffle
+// CHECK: return
+func.func @spreads_a_column(%a: memref<32xf32>, %c: memref<32x32xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, #ji], iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<32xf32>) outs(%c : memref<32x32xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    linalg.yield %x : f32
+  }
+  return
+}

@@ -68,6 +68,17 @@ def test_blocks_are_equal_parts(rows: str, columns: str, expected: object) -> No
     [
         ("xbf16", "xf32", "totals have the type of the result, and its memory"),
         ("attrs = {ted.contraction}", "", "it is no map of totals of a claimed contraction that"),
+        (
+            "attrs = {ted.contraction}",
+            'attrs = {ted.contraction, ted.group = {name = "padded_blocks", size = 1 : i64}}',
+            "it is no map of totals",
+        ),
+        (
+            "%s = tensor.empty()",
+            "%z = tensor.extract_slice %t[0, 0] [1, 1] [1, 1] : tensor<640x256xf32>"
+            " to tensor<1x1xf32>\n  %s = tensor.empty()",
+            "it is no map of totals",
+        ),
         ("[#ij, #j, #ij]", "[#ij, #j, affine_map<(i, j) -> (j, i)>]", "it is no map of totals"),
     ],
 )
