@@ -42,6 +42,9 @@ class SourceLocation:
 
 # Packages that call ted for users.
 _CALLERS = ("ted", "numpy", "jax", "torch")
+# Code of no module: what Python is started by, and what torch writes for graphs.
+_WRITTEN = ("<frozen ", "<eval_with_key>")
+_OF_TORCH = os.sep.join(("-packages", "torch", ""))
 _COMMANDS = ("ted.tools", "ted.codegen.worker")
 
 
@@ -77,9 +80,11 @@ def user_location() -> SourceLocation | None:
 
 
 def _is_of_the_library(file: str) -> bool:
-    """Whether a file belongs to Python itself, such as copy.py, which calls back."""
-    return file.startswith("<frozen ") or (
-        file.startswith(_LIBRARY) and "-packages" + os.sep not in file
+    """Whether a file is Python's own, such as copy.py, which calls back, or torch's."""
+    return (
+        file.startswith(_WRITTEN)
+        or _OF_TORCH in file
+        or (file.startswith(_LIBRARY) and "-packages" + os.sep not in file)
     )
 
 

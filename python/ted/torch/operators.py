@@ -74,13 +74,15 @@ class Operator(Decorator):
 
     def _kept_from_tracing(self, fn: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
         """The function twice, with the number of an attribute that holds what torch.compile does
-        not take: what nests the results, or raises the error.
+        not take: what nests the results, or raises the error. A graph that runs raises at once.
         """
 
         def run(*given: Any) -> tuple[int, list[torch.Tensor]]:
             try:
                 answer, results = fn(*given)
             except TedError as error:
+                if torch._guards.TracingContext.try_get() is None:
+                    raise
                 answer, results = _refusing(str(error)), ()
             number = self._answers.setdefault(answer, len(self._answers))
             setattr(self, f"_answer_{number}", answer)

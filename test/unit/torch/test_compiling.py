@@ -17,6 +17,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import ted
 import ted.torch
+from ted.errors import ExecutionError
 from unit.torch.programs import (
     arguments,
     assert_equal,
@@ -151,6 +152,24 @@ def test_a_batch_is_one_graph() -> None:
 def test_shapes_that_do_not_fit_are_refused_while_torch_traces() -> None:
     with pytest.raises(Unsupported, match=r"matmul: inner extents must agree, got \(3, 4\)"):
         whole(operator)(torch.ones(3, 4), torch.ones(3, 2))
+
+
+TAKEN = ted.torch.op(lambda x, places: ted.take(x, places, axis=0), name="taken")
+CALLS = {
+    "result": lambda x, places: TAKEN(x, places),
+    "out": lambda x, places: TAKEN.out(x, places, out=torch.empty(1)),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_graph_that_runs_raises_errors_at_the_line_of_the_user(call: Any, backend: str) -> None:
+    f, x = whole(call, backend), torch.ones(3)
+    assert_equal(f(x, torch.tensor([2])), x[:1])
+    with pytest.raises(ExecutionError, match=r"out of range: tensor x .*index 7") as caught:
+        f(x, torch.tensor([7]))
+    assert caught.value.location is not None
+    assert caught.value.location.file == __file__
 
 
 def test_nests_and_constants_are_compiled() -> None:
