@@ -45,8 +45,8 @@ def to_arrays(tensors: Sequence[torch.Tensor]) -> list[Any]:
 
 
 def dense(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """The tensors without strides."""
-    return [t.contiguous() for t in tensors]
+    """The tensors without strides; those of other layouts stay, for others to refuse."""
+    return [t.contiguous() if t.layout is torch.strided else t for t in tensors]
 
 
 def from_arrays(arrays: Iterable[Any]) -> list[torch.Tensor]:

@@ -52,7 +52,7 @@ class Filling:
         return self._overload(list(tensors), list(targets))
 
     def _computed(self, tensors: Tensors, targets: Tensors) -> None:
-        arrays = [to_array(t) for t in tensors]
+        arrays = self._flat.arrays(tensors)
         kinds = [(t.shape, t.dtype) for t in tensors]
         latest = self._latest
         if kinds != latest[0]:

@@ -104,10 +104,7 @@ class FlatOperator:
             results = self._exchanged(EXCHANGE, *dense(tensors))
             if results is not None:
                 return results
-        try:
-            arrays = to_arrays(tensors)
-        except UNKNOWN:
-            raise self._no_array(tensors) from None
+        arrays = self.arrays(tensors)
         results = from_arrays(self.function(*arrays))
         if kinds != self._kinds:
             self._kinds, self._exchanged = kinds, self._short_way(arrays)
@@ -119,6 +116,16 @@ class FlatOperator:
         if EXCHANGE is None or trace.notes is not None or trace.last is not None:
             return declined
         return getattr(self.function.compiled(*arrays), "exchanged", declined)
+
+    def arrays(self, tensors: Tensors) -> list[Any]:
+        """The tensors as a program takes them.
+
+        Raises: ExecutionError for a layout or a type that no program takes.
+        """
+        try:
+            return to_arrays(tensors)
+        except UNKNOWN:
+            raise self._no_array(tensors) from None
 
     def _no_array(self, tensors: Tensors) -> ExecutionError:
         for name, tensor in zip(self.names, tensors, strict=True):
@@ -186,14 +193,20 @@ class FlatOperator:
         """
         results = self._exchanged(EXCHANGE, *tensors)
         if results is None:
-            self._check_devices(tensors)
+            self.check_devices(tensors)
             results = self._run_on_arrays(tensors)
         return results
 
-    def _check_devices(self, tensors: Tensors) -> None:
-        own = ("cpu" if self._is_on_cpu else "cuda", "meta")  # and without data anywhere
+    def check_devices(self, tensors: Tensors) -> None:
+        """Where one lies elsewhere, refuse.
+
+        Those without data are together: where one is so, torch asks for results without data.
+        Raises: ExecutionError for a tensor that lies on another device.
+        """
+        is_whole = all(tensor.is_meta for tensor in tensors)
+        own = "meta" if is_whole else "cpu" if self._is_on_cpu else "cuda"
         for tensor, name in zip(tensors, self.names, strict=True):
-            if tensor.device.type not in own:
+            if tensor.device.type != own:
                 raise ExecutionError(
                     f"{self.name}: an operator for target {self.function.target!r} takes tensors "
                     f"that lie there, got argument {name!r} on {tensor.device}; move it, or make "
@@ -205,7 +218,7 @@ class FlatOperator:
 
         Raises: ExecutionError for a tensor that lies on another device.
         """
-        self._check_devices(tensors)
+        self.check_devices(tensors)
         if self._like is None:
             trace, sizes = self.traces.of(tensors)
             outputs = [t.node for t in trace.outputs[: trace.output_tree.size]]

@@ -207,7 +207,7 @@ class Splits:
             values = latest.exchanged(tensors) or latest.exchanged(dense(tensors))
             if values:
                 return latest, values
-        arrays = to_arrays(tensors)
+        arrays = self._operator.arrays(tensors)
         key = tuple([(tuple(a.shape), a.dtype) for a in arrays])
         if key not in self._known:
             function = self._operator.function
@@ -218,6 +218,7 @@ class Splits:
         return None if latest is None else (latest, latest.forward(tensors))
 
     def _in_graph(self, tensors: Tensors) -> tuple[Any, Sequence[Any]] | None:
+        self._operator.check_devices(tensors)
         trace, _ = self._operator.traces.of(tensors)
         if trace not in self._traced:
             made = self._made(trace)

@@ -458,3 +458,14 @@ def test_methods_are_decorated_as_functions_are() -> None:
     assert x.grad is not None
     assert x.grad.tolist() == [6.0] * 3
     assert one.times.function(one, np.ones(3)) == 9
+
+
+@pytest.mark.parametrize("wants_gradient", [False, True])
+def test_what_a_program_does_not_take_is_refused_after_what_it_takes(wants_gradient: bool) -> None:
+    product = ted.torch.op(lambda x, y: x * y)
+    x = torch.ones(3, requires_grad=wants_gradient)
+    for given, text in ((torch.ones(3).to_sparse(), "'y': a program takes dense tensors"),
+                        (torch.ones(3, device="meta"), "argument 'y' on meta")):  # fmt: skip
+        product(x, x)
+        with pytest.raises(ExecutionError, match=text):
+            product(x, given)
