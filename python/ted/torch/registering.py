@@ -14,6 +14,8 @@ import torch
 from ted.forking import Lock
 
 NAMESPACE = "ted"
+DEVICES = ("CPU", "CUDA")
+ANYWHERE = ("CompositeExplicitAutograd",)  # of an operator without tensors, which lie nowhere
 _MOST = 64  # arguments that an operator of torch may have
 Tensors = Sequence[torch.Tensor]
 Computed = Callable[..., Sequence[torch.Tensor]]  # of tensors
@@ -50,7 +52,7 @@ def registered(
         given = "Tensor[] tensors"
         computed, fake, recorded = map(_of_list, (computed, fake, recorded))
     library = _defined(f"{name}({given}) -> Tensor[]")
-    _implement(library, name, computed, fake, recorded)
+    _implement(library, name, computed, fake, recorded, DEVICES if count else ANYWHERE)
     if batched is not None:
         torch.library.register_vmap(f"{NAMESPACE}::{name}", _rule(batched), lib=library)
     overload = _overload(name)
@@ -93,9 +95,14 @@ def _defined(schema: str) -> torch.library.Library:
 
 
 def _implement(
-    library: torch.library.Library, name: str, computed: Any, fake: Any, recorded: Any = None
+    library: torch.library.Library,
+    name: str,
+    computed: Any,
+    fake: Any,
+    recorded: Any = None,
+    devices: Sequence[str] = DEVICES,
 ) -> None:
-    for device in ("CPU", "CUDA"):
+    for device in devices:
         library.impl(name, computed, device)
     library.impl(name, recorded or torch.library.fallthrough_kernel, "Autograd")
     torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=library)

@@ -172,6 +172,11 @@ def test_a_graph_that_runs_raises_errors_at_the_line_of_the_user(call: Any, back
     assert caught.value.location.file == __file__
 
 
+def test_a_graph_has_an_operator_without_tensors() -> None:
+    rows = ted.torch.op(lambda count: ted.arange(count) * 2, name="rows")
+    assert whole(lambda: rows(3))().tolist() == [0, 2, 4]
+
+
 def test_nests_and_constants_are_compiled() -> None:
     x, w = arguments(requires_grad=True)
     f = whole(lambda x, w: nested({"w": x, "layers": [w]}, 0.5, power=3).total)
