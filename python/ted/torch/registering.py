@@ -104,7 +104,8 @@ def _implement(
 ) -> None:
     for device in devices:
         library.impl(name, computed, device)
-    library.impl(name, recorded or torch.library.fallthrough_kernel, "Autograd")
+    if recorded is not None:
+        library.impl(name, recorded, "Autograd")
     torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=library)
 
 

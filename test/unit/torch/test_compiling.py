@@ -154,6 +154,7 @@ def test_shapes_that_do_not_fit_are_refused_while_torch_traces() -> None:
         whole(operator)(torch.ones(3, 4), torch.ones(3, 2))
 
 
+TRIPLE = ted.torch.op(lambda x: 3 * x, name="triple")
 TAKEN = ted.torch.op(lambda x, places: ted.take(x, places, axis=0), name="taken")
 CALLS = {
     "result": lambda x, places: TAKEN(x, places),
@@ -175,6 +176,17 @@ def test_a_graph_that_runs_raises_errors_at_the_line_of_the_user(call: Any, back
 def test_a_graph_has_an_operator_without_tensors() -> None:
     rows = ted.torch.op(lambda count: ted.arange(count) * 2, name="rows")
     assert whole(lambda: rows(3))().tolist() == [0, 2, 4]
+
+
+def test_a_program_that_lost_its_gradient_warns() -> None:
+    class Doubled(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return TRIPLE(x) + x
+
+    program = torch.export.export(Doubled(), (torch.ones(2),)).run_decompositions()
+    y = program.module()(torch.ones(2, requires_grad=True))
+    with pytest.warns(UserWarning, match=r"triple_below.*an autograd kernel was not registered"):
+        y.sum().backward()
 
 
 def test_nests_and_constants_are_compiled() -> None:
