@@ -14,6 +14,7 @@ from types import EllipsisType, NoneType
 from typing import Any, overload
 
 import torch
+from torch._guards import TracingContext
 from torch.compiler import is_dynamo_compiling
 
 from ted.api.decorators import Decorator
@@ -36,6 +37,7 @@ from ted.runtime.calls import declined
 from ted.runtime.threads import join_openmp
 from ted.torch.filling import Filling
 from ted.torch.flat_operators import PLAIN, FlatOperator
+from ted.torch.recording import left_to_python
 from ted.torch.registering import arguments
 
 # Numbers that torch.compile does not know, and what makes them known.
@@ -81,7 +83,7 @@ class Operator(Decorator):
             try:
                 answer, results = fn(*given)
             except TedError as error:
-                if torch._guards.TracingContext.try_get() is None:
+                if TracingContext.try_get() is None:
                     raise
                 answer, results = _refusing(str(error)), ()
             number = self._answers.setdefault(answer, len(self._answers))
@@ -128,6 +130,7 @@ class Operator(Decorator):
             number, results = torch._dynamo.nonstrict_trace(whole)(args, kwargs, *out)
         return getattr(self, f"_answer_{number}")(results)
 
+    @left_to_python
     def _filled(self, args: Any, kwargs: Any, out: Any) -> tuple[Callable[..., Any], tuple[()]]:
         """Write the results; none are left to return in a nest."""
         nested, tensors = self._nested_and_tensors(args, kwargs)
@@ -152,6 +155,7 @@ class Operator(Decorator):
         nested, tensors = self._nested_for(args, kwargs)
         return nested.flat.overload, arguments(tensors)
 
+    @left_to_python
     def _flat(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Callable[[Sequence[Any]], Any], Sequence[torch.Tensor]]:

@@ -10,16 +10,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+from torch._C._dynamo import eval_frame
 from torch.autograd import forward_ad
+
+Fn = TypeVar("Fn", bound=Any)
+
+
+_frames: Any = eval_frame
+_SKIP = _frames._FrameExecStrategy(_frames._FrameAction.SKIP, _frames._FrameAction.SKIP)
+
+
+def left_to_python(fn: Fn) -> Fn:
+    """A function that torch.compile does not look into, nor into what it calls.
+
+    It would where it leaves a call to Python, as it does one that it found an error in. Unlike
+    `torch.compiler.disable` this costs no call.
+    """
+    _frames.set_code_exec_strategy(fn.__code__, _SKIP)
+    return fn
 
 
 class Recorded(torch.autograd.Function):
     """An operator on tensors that require gradients, with data where `splits` are given."""
 
     @staticmethod
+    @left_to_python
     def forward(ctx: Any, operator: Any, splits: Any, *tensors: torch.Tensor) -> Any:
         """Compute, and keep what gradients need."""
         ctx.operator = operator
@@ -40,6 +58,7 @@ class Recorded(torch.autograd.Function):
         return tuple(results)
 
     @staticmethod
+    @left_to_python
     def backward(ctx: Any, *cotangents: torch.Tensor | None) -> Any:
         """The gradients: of what was kept, or by the operator that ted derives."""
         saved, split, wanted = ctx.saved_tensors, ctx.split, ctx.needs_input_grad[2:]
@@ -61,11 +80,13 @@ class Transformed(torch.autograd.Function):
     """An operator inside `torch.func` or forward mode, one level at a time."""
 
     @staticmethod
+    @left_to_python
     def forward(operator: Any, *tensors: torch.Tensor) -> Any:
         """Compute, one level further down."""
         return tuple(operator.further_down(tensors))
 
     @staticmethod
+    @left_to_python
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         """Keep the arguments."""
         ctx.operator, *tensors = inputs
@@ -75,12 +96,14 @@ class Transformed(torch.autograd.Function):
         mark_constants(ctx, output)
 
     @staticmethod
+    @left_to_python
     def backward(ctx: Any, *cotangents: torch.Tensor | None) -> Any:
         """The gradients by the operator that ted derives."""
         wanted = ctx.needs_input_grad[1:]
         return None, *pulled_back(ctx.operator, ctx.saved_tensors, cotangents, wanted)
 
     @staticmethod
+    @left_to_python
     def jvp(ctx: Any, *grad_inputs: torch.Tensor | None) -> Any:
         """The directional derivatives by the operator that ted derives."""
         tangents = grad_inputs[1:]
@@ -89,6 +112,7 @@ class Transformed(torch.autograd.Function):
         return tuple(pushed(*ctx.saved_tensors, *compress(tangents, moving)))
 
     @staticmethod
+    @left_to_python
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """All examples by the operator that ted makes of one."""
         operator, *tensors = args

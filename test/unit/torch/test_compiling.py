@@ -17,7 +17,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import ted
 import ted.torch
-from ted.errors import ExecutionError
+from ted.errors import ExecutionError, FrontendError
 from unit.torch.programs import (
     arguments,
     assert_equal,
@@ -154,6 +154,7 @@ def test_shapes_that_do_not_fit_are_refused_while_torch_traces() -> None:
         whole(operator)(torch.ones(3, 4), torch.ones(3, 2))
 
 
+PRODUCT = ted.torch.op(lambda x, y: x @ y, name="product")
 TRIPLE = ted.torch.op(lambda x: 3 * x, name="triple")
 TAKEN = ted.torch.op(lambda x, places: ted.take(x, places, axis=0), name="taken")
 CALLS = {
@@ -171,6 +172,13 @@ def test_a_graph_that_runs_raises_errors_at_the_line_of_the_user(call: Any, back
         f(x, torch.tensor([7]))
     assert caught.value.location is not None
     assert caught.value.location.file == __file__
+
+
+def test_calls_that_torch_leaves_to_python_are_as_without_it() -> None:
+    product = torch.compile(lambda x, y: PRODUCT(x, y), backend="eager")
+    with pytest.raises(FrontendError, match="matmul: inner extents must agree"):
+        product(torch.ones(3, 4), torch.ones(3, 4))
+    assert_equal(product(torch.ones(3, 4), torch.ones(4, 2)), torch.full((3, 2), 4.0))
 
 
 def test_a_graph_has_an_operator_without_tensors() -> None:
