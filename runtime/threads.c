@@ -82,7 +82,6 @@ static _Atomic int wanted_threads; /* 0: not asked for yet */
 /* The team of another library, and which of its threads this one is; NULL: there is none. */
 static _Atomic(ted_team *) joined_team;
 static _Atomic(ted_team_number *) joined_number;
-static bool is_forked; /* what the parent had of a team is lost, and not known to be so there */
 
 static inline void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -117,7 +116,6 @@ static void set_float_mode(uint64_t mode) {
 
 /* A child of a fork has none of the workers, whatever they were doing, nor a team's. */
 static void forget_workers(void) {
-  is_forked = true;
   ted_threads_join(NULL, NULL);
   pool.workers = 0;
   atomic_store(&pool.open, 0);
@@ -133,7 +131,7 @@ TED_AT_FORK(NULL, NULL, forget_workers)
 
 void ted_threads_join(ted_team *run, ted_team_number *number) {
   atomic_store(&joined_number, number);
-  atomic_store(&joined_team, number && !is_forked ? run : NULL);
+  atomic_store(&joined_team, number ? run : NULL);
 }
 
 static int clamp(long count) {

@@ -18,6 +18,14 @@ from typing import Any, Generic, TypeVar, overload
 _Value = TypeVar("_Value")
 
 
+_PROCESS = os.getpid()  # that imported this module
+
+
+def is_forked() -> bool:
+    """Whether this process was forked from one that had imported this module."""
+    return os.getpid() != _PROCESS
+
+
 class Lock:
     """A lock that one thread holds, any number of times; use it in a `with` block."""
 

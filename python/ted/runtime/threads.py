@@ -12,6 +12,7 @@ from functools import cache
 
 from ted import _runtime
 from ted.errors import ExecutionError
+from ted.forking import is_forked
 
 __all__ = ["get_num_threads", "set_num_threads"]
 
@@ -46,6 +47,8 @@ def join_openmp(library: str) -> bool:
     with them. Gives False where it has no OpenMP; how many threads work is as before. A forked
     child keeps its own: the parent may have used that team, whose threads the child has lost.
     """
+    if is_forked():
+        return False
     loaded = ctypes.CDLL(library)
     try:
         team, number = loaded.GOMP_parallel, loaded.omp_get_thread_num

@@ -16,6 +16,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ted import forking as forking  # a fork from now on is known to be one
+
 if TYPE_CHECKING:
     from ted.torch.importing import from_exported as from_exported
     from ted.torch.modules import Module as Module

@@ -90,7 +90,7 @@ TED_EXPORT int ted_threads_set(int count);
 /* Loops run on the threads of another library from now on: `run` is like GOMP_parallel, it calls a
  * function on a team of as many threads and waits for them, `number` like omp_get_thread_num, below
  * that many; NULL ends it. Not for a team that is in a loop of ours. A forked child has threads of
- * its own again, and joins no team: it waits for threads that only the parent has. */
+ * its own again. */
 typedef void ted_team(void (*body)(void *), void *context, unsigned threads, unsigned flags);
 typedef int ted_team_number(void);
 TED_EXPORT void ted_threads_join(ted_team *run, ted_team_number *number);

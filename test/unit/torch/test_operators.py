@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -49,6 +50,28 @@ def test_threads_are_those_of_torch_if_it_has_any(count: int, joins: int) -> Non
         ted.torch.op(lambda x: 2 * x)
     torch.set_num_threads(before)
     assert join.call_count == joins
+
+
+FORK = """
+import os, warnings
+warnings.simplefilter("ignore")
+import torch, ted.torch
+torch.set_num_threads(2)
+torch.randn(1000, 1000).tanh()
+child = os.fork()
+if not child:
+    import numpy, ted
+    ted.set_num_threads(2)
+    x = numpy.arange(1e6)
+    y = ted.torch.op(lambda x: 2 * x)(torch.from_numpy(x)).numpy()
+    os._exit(not numpy.array_equal(y, 2 * x))  # loops of torch's own wait for ever here
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_the_first_operator_of_a_forked_child_runs() -> None:
+    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=100)
 
 
 def test_results_are_those_of_torch() -> None:
