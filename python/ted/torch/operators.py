@@ -50,7 +50,8 @@ class Operator(Decorator):
     """A function of ted on tensors of torch: call it, differentiate it, compile it.
 
     `function` is what it was made of, `name` what it is called in `torch.ops.ted`.
-    Raises: FrontendError when `name` is no identifier.
+    Raises: FrontendError when `name` is no identifier. In graphs, where torch.compile takes none of
+        ted's errors, calls raise TypeError with their text.
     """
 
     def __init__(
