@@ -61,14 +61,14 @@ def run(script: str, timeout: float = 100) -> None:
 @pytest.mark.parametrize(
     ("module", "name", "use"),
     [
-        ("ted.api.cpu_functions", "to_module", ""),  # holds the session
+        ("ted.api.cpu_lowerings", "to_module", ""),  # holds the session
         ("ted.api.programs", "compile_cached", ""),
         ("ted.codegen.kernels", "_made", ""),
         ("ted.codegen.llvm_worker", "read_message", ""),  # holds a worker
         ("ted.codegen.jit", "_link", ""),  # holds the linker
         ("ted.ir.pass_driver", "_run_step", ".ir('loops')"),
         ("ted.ir.pass_driver", "_run_upstream", ".ir('loops')"),
-        ("ted.api.staged_functions", "run_stages", ".ir('loops')"),
+        ("ted.api.lowerings", "run_stages", ".ir('loops')"),
     ],
 )
 def test_a_child_compiles_although_a_thread_was_compiling(module: str, name: str, use: str) -> None:

@@ -4,35 +4,39 @@
 gradients; `functions` and `gradients` are the same two by tracing Python functions.  `modes` and
 `vectorising` are the other transformations of functions, `scanning` makes loops of them; `custom`
 and `user_derivatives` put derivatives of the user's in their place.
+
+The modules are loaded as their names are used; `__init__.pyi` tells type checkers the same.
 """
 
-from ted.api.checkpointing import checkpoint as checkpoint
-from ted.api.compiling import compile as compile
-from ted.api.compiling import module as module
-from ted.api.control_flow import cond as cond
-from ted.api.control_flow import fori_loop as fori_loop
-from ted.api.control_flow import while_loop as while_loop
-from ted.api.cpu_functions import CompiledFunction as CompiledFunction
-from ted.api.custom import custom_vjp as custom_vjp
-from ted.api.differentiating import DifferentiationResult as DifferentiationResult
-from ted.api.differentiating import differentiate as differentiate
-from ted.api.exporting import Exported as Exported
-from ted.api.exporting import export as export
-from ted.api.functions import Function as Function
-from ted.api.functions import function as function
-from ted.api.gradients import grad as grad
-from ted.api.gradients import value_and_grad as value_and_grad
-from ted.api.gradients import vjp as vjp
-from ted.api.laplacians import laplacian as laplacian
-from ted.api.modes import hessian as hessian
-from ted.api.modes import hvp as hvp
-from ted.api.modes import jacobian as jacobian
-from ted.api.modes import jvp as jvp
-from ted.api.residuals import ForwardBackward as ForwardBackward
-from ted.api.residuals import forward_backward as forward_backward
-from ted.api.scanning import scan as scan
-from ted.api.user_derivatives import adjoint_product as adjoint_product
-from ted.api.vectorising import vmap as vmap
-from ted.frontend import keywords
+from __future__ import annotations
 
-__all__ = keywords.public_names(globals())
+import importlib
+from typing import Any
+
+_NAMES: dict[str, tuple[str, ...]] = {
+    "checkpointing": ("checkpoint",),
+    "compiling": ("compile",),
+    "control_flow": ("cond", "fori_loop", "while_loop"),
+    "cpu_functions": ("CompiledFunction",),
+    "custom": ("custom_vjp",),
+    "differentiating": ("DifferentiationResult", "differentiate"),
+    "exporting": ("Exported", "export"),
+    "functions": ("Function", "function"),
+    "gradients": ("grad", "value_and_grad", "vjp"),
+    "laplacians": ("laplacian",),
+    "modes": ("hessian", "hvp", "jacobian", "jvp"),
+    "modules": ("module",),
+    "residuals": ("ForwardBackward", "forward_backward"),
+    "scanning": ("scan",),
+    "user_derivatives": ("adjoint_product",),
+    "vectorising": ("vmap",),
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Union
 
-from ted import dialects
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.options import compile_options
 from ted.api.programs import (
@@ -23,15 +22,11 @@ from ted.api.programs import (
 from ted.api.row_functions import EACH, rows_of
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import CompileError
-from ted.frontend.systems import system_of, tensors_of
-from ted.frontend.tensors import Tensor, wrap
-from ted.ir.constant_inputs import arguments_of, with_constant_inputs
-from ted.ir.equations import System, topological
-from ted.ir.saved_values import with_saved_values
+from ted.frontend.systems import system_of
+from ted.frontend.tensors import Tensor
+from ted.ir.equations import System
 from ted.ir.specialising import sizes_of
-from ted.ir.to_ops import to_module
 from ted.machine import Cpu
-from ted.mlir import ir
 from ted.options import CompileOptions
 from ted.runtime.calls import BoundFunction
 
@@ -170,20 +165,3 @@ def taken_over(system: System, donate: Sequence[Tensor]) -> dict[int, int]:
             )
         found[fits[0]] = system.inputs.index(node)
     return found
-
-
-def module(program: Any, *arguments: Any) -> ir.Module:
-    """The MLIR module of ted ops of a function traced on arguments, or of outputs.
-
-    `program` is a traced function (`ted.function`), a tensor or a sequence of tensors; for tensors
-    the inputs are the placeholders they need, in order of first use. Large constants are the last
-    inputs.
-    """
-    if hasattr(program, "trace") and not hasattr(program, "shape"):
-        system = program.trace(*arguments).system()
-    else:
-        outputs = tensors_of(program, "module")
-        nodes = arguments_of(n for n in topological([t.node for t in outputs]) if n.is_input)
-        system = system_of([wrap(n) for n in nodes], outputs)
-    with dialects.session():
-        return to_module(with_saved_values(with_constant_inputs(system)))

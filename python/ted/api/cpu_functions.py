@@ -1,54 +1,42 @@
 """Programs compiled for CPUs: machine code in this process, and what there is to see of it.
 
 Before: ted.compile([x], [y])      After: a `CompiledFunction`: f(x), f.ir("loops")
+
+A program that the disk has is linked and called without the compiler: what knows MLIR is
+`cpu_lowerings`, what writes files `saving`, each loaded when it is asked for.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ted import dialects
 from ted.api.host import executable_cpus, is_foreign
-from ted.api.memory_limits import stages_within
-from ted.api.memory_timelines import MemoryTimeline, memory_timeline
-from ted.api.profiles import Profile, TimedProgram, check_repeats, timed_program
 from ted.api.programs import Call, Program
-from ted.api.saving import Portable, saved_bytes
 from ted.api.staged_functions import StagedFunction
-from ted.codegen.assembly import disassemble
-from ted.codegen.emission import assembly
 from ted.codegen.jit import Compiled, link
-from ted.codegen.kernels import objects_of, shared
-from ted.codegen.objects import Program as Objects
+from ted.codegen.kernels import objects_of
+from ted.codegen.parts import Objects
 from ted.codegen.requests import Request
 from ted.codegen.watching import Doing, Watch
 from ted.cpu.pipeline import CPU_STAGES, KERNELS, cpu_stages
-from ted.cpu.strategies import explained
-from ted.cpu.unit_strategies import explained as explained_threads
 from ted.errors import ExecutionError
 from ted.forking import cached_property
-from ted.ir.equations import System
-from ted.ir.from_ops import from_function
-from ted.ir.pipelines import Stage, pipeline_text, run_stages
-from ted.ir.to_ops import to_module
-from ted.linalg.pipeline import EQUATIONS
-from ted.linalg.row_strategies import decide, explained_groups
-from ted.linalg.ted_choose_forms import explained_forms
-from ted.linalg.ted_pass_destinations import IN_PLACE
+from ted.ir.pipelines import pipeline_text
 from ted.machine import CPUS, Cpu
-from ted.mlir import ir
-from ted.mlir.queries import functions
 from ted.options import CompileOptions
 from ted.runtime.archives import write
 from ted.runtime.calls import ArrayFunction, BoundFunction, bind, declined
 from ted.runtime.library import address_of, library_path
 from ted.runtime.saved import loads
 from ted.runtime.xla import Entry
-from ted.transforms.live_memory import LiveMemory
+
+if TYPE_CHECKING:
+    from ted.api.cpu_lowerings import CpuLowering
+    from ted.api.memory_timelines import MemoryTimeline
+    from ted.api.profiles import Profile, TimedProgram
+    from ted.api.saving import Portable
 
 _NOT_HERE = "ted_call_nothing"  # what code of another architecture, which is not linked, calls
 
@@ -64,7 +52,7 @@ class CompiledFunction(ArrayFunction, StagedFunction):
 
     def __init__(self, program: Program, single: bool, options: CompileOptions) -> None:
         assert isinstance(options.machine, Cpu), "a program for a CPU"
-        super().__init__(program, single, options, cpu_stages(options.machine))
+        super().__init__(program, single, options)
         self._cpu = options.machine
         # By name: a row with other units of work has the same instructions.
         self._runs = self._cpu.is_native or self._cpu.name in {c.name for c in executable_cpus()}
@@ -95,6 +83,8 @@ class CompiledFunction(ArrayFunction, StagedFunction):
         Units: seconds; bytes of the arrays that a kernel is given; operations on floats.
         Raises: ExecutionError as a call does.
         """
+        from ted.api.profiles import check_repeats  # which lowers a program
+
         check_repeats(repeats)
         return self._timed.measured(arrays, repeats)
 
@@ -103,45 +93,20 @@ class CompiledFunction(ArrayFunction, StagedFunction):
 
         Units: bytes. Small buffers in the frame of the call are not counted.
         """
-        return self._memory
+        return self._lowering.memory
 
     @cached_property
-    def _memory(self) -> MemoryTimeline:
-        return self._timeline(self._pipeline)
+    def _lowering(self) -> CpuLowering:
+        from ted.api.cpu_lowerings import CpuLowering  # which loads MLIR
 
-    def _timeline(self, stages: Sequence[Stage]) -> MemoryTimeline:
-        arrays = self._program.arrays
-        with dialects.session():
-            return memory_timeline(ir.Module.parse(self._texts[0]), stages, *arrays)
-
-    @property
-    def _pipeline(self) -> Sequence[Stage]:
-        return self._stages if self.options.memory_limit is None else self._stages_within
-
-    @cached_property
-    def _stages_within(self) -> Sequence[Stage]:
-        limit, stages = self.options.memory_limit, partial(cpu_stages, self._cpu)
-        assert limit is not None, "asked for"
-        return stages_within(limit, stages, self._timeline, self._modelled, self._program.name)
-
-    def _modelled(self) -> int:
-        with dialects.session():
-            module = ir.Module.parse(self._texts[0])
-            run_stages(module, self._stages, EQUATIONS.name)
-            return sum(LiveMemory.of(from_function(f)).most for f in functions(module))
+        return CpuLowering(self._program, self._cpu, self.options.memory_limit)
 
     @cached_property
     def _timed(self) -> TimedProgram:
-        symbol, threads = _symbol(self._program.name), self.options.threads
-        arrays = self._program.constants
-        specs = self._program.arrays[0]
-        brought = dict(zip(specs[len(specs) - len(arrays) :], arrays, strict=True))
-        with dialects.session():
-            module = ir.Module.parse(self._texts[0])
-            return timed_program(module, self._pipeline, symbol, self.bound, threads, brought)
+        return self._lowering.timed(self.bound, self.options.threads)
 
     def _kernels_request(self) -> Request:
-        return shared(self._request("cpu", {}, until=KERNELS))
+        return self._lowering.kernels_request()
 
     def _linked(self, call: Call, watch: Watch) -> Compiled:
         if is_foreign(self._cpu):
@@ -149,10 +114,10 @@ class CompiledFunction(ArrayFunction, StagedFunction):
         files = (library_path(),)
         made = self._objects(call, files, watch)
         watch("linking")
-        return link(made, _symbol(self._program.name), files)
+        return link(made, self._program.symbol, files)
 
     def _objects(self, call: Call, files: tuple[str, ...] | None, watch: Doing) -> Objects:
-        stages = self._stages if files else cpu_stages(replace(self._cpu, is_native=False))
+        stages = cpu_stages(self._cpu if files else replace(self._cpu, is_native=False))
         rest = pipeline_text(stages, after=KERNELS)
         return objects_of(call.code, self._kernels_request, rest, files, watch)
 
@@ -173,13 +138,15 @@ class CompiledFunction(ArrayFunction, StagedFunction):
     @cached_property
     def portable(self) -> Portable:
         """The program as text for LLVM, from which code for files is made."""
+        from ted.api.saving import Portable
+
         with Watch(self._program.name, {}) as watch:
             made = self._objects(self._called, None, watch)
-        name, call = self._program.name, self._called
+        program, call = self._program, self._called
         return Portable(
-            name, _symbol(name), tuple(map(bytes.decode, made.objects)), call.inputs, call.outputs,
-            self._program.constants, call.donated, made.indexed, self._cpu, self.options,
-            self._program.has_notes,
+            program.name, program.symbol, tuple(map(bytes.decode, made.objects)), call.inputs,
+            call.outputs, program.constants, call.donated, made.indexed, self._cpu, self.options,
+            program.has_notes,
         )  # fmt: skip
 
     @cached_property
@@ -207,6 +174,8 @@ class CompiledFunction(ArrayFunction, StagedFunction):
 
     @cached_property
     def _saved(self) -> bytes:
+        from ted.api.saving import saved_bytes
+
         return saved_bytes(self.for_files, self._single)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -232,37 +201,12 @@ class CompiledFunction(ArrayFunction, StagedFunction):
         """
         return self._call.peak_bytes
 
-    def _written(self, system: System, donated: Mapping[int, int]) -> ir.Module:
-        del donated  # the caller's memory is chosen by the call
-        module = to_module(replace(system, name=_symbol(system.name)))
-        _mark(module, self._program.in_place)
-        return module
-
     def _translated(self) -> str:
         objects = self._code.made.objects
         if is_foreign(self._cpu):
+            from ted.codegen.emission import assembly
+
             return assembly([*map(bytes.decode, objects)], self._cpu)
+        from ted.codegen.assembly import disassemble
+
         return "\n".join(map(disassemble, objects))
-
-    def _explained(self, module: ir.Module) -> str:
-        run_stages(module, self._pipeline, EQUATIONS.name)
-        forms = explained_forms(module, self._cpu.chains)
-        run_stages(module, self._pipeline, "tensors", after=EQUATIONS.name)
-        groups = explained_groups(decide(module, self._cpu, maps=True))
-        run_stages(module, self._pipeline, "buffers", after="tensors")
-        shared = explained_threads(module, self._cpu)
-        return "\n\n".join(filter(None, [forms, groups, shared, explained(module, self._cpu)]))
-
-
-def _symbol(name: str) -> str:
-    """A name that no library has: a function `sin` would be what its own `math.sin` calls."""
-    return name if name == "main" else f"ted.{name}"
-
-
-def _mark(module: ir.Module, in_place: Mapping[int, int]) -> None:
-    """Say to `ted-pass-destinations` which arguments are what memory of results holds."""
-    pairs = [k for result, argument in in_place.items() for k in (argument, result)]
-    (function,) = functions(module)
-    if pairs:
-        with module.context:
-            function.operation.attributes[IN_PLACE] = ir.DenseI64ArrayAttr.get(pairs)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import prod
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 from ted.api.cpu_functions import CompiledFunction
-from ted.api.cuda_compiling import note_donations, request_arguments
+from ted.api.cuda_compiling import request_arguments
+from ted.api.cuda_lowerings import CudaLowering
 from ted.api.options import compile_options
 from ted.api.profiles import KernelTime, Profile, check_repeats
 from ted.api.programs import Program, known_program
@@ -23,7 +23,6 @@ from ted.api.rounding_scales import rounding_scales
 from ted.api.staged_functions import StagedFunction
 from ted.codegen.manifest import Manifest, memories_of_kernels, with_constants
 from ted.codegen.manifest_json import loads as manifest_of
-from ted.codegen.manifest_rules import MOST_ELEMENTS
 from ted.codegen.nvptx import toolkit
 from ted.codegen.nvptx.ptxas import Resources, assemble
 from ted.codegen.nvptx.shared_memory import check_shared_memory
@@ -31,17 +30,8 @@ from ted.codegen.requests import Request
 from ted.codegen.watching import Watch
 from ted.errors import CompileError
 from ted.forking import cached_property
-from ted.gpu.pipeline import GPU_STAGES, ROWS_OF, gpu_stages
-from ted.gpu.strategies import explained
-from ted.ir.equations import System, topological
-from ted.ir.pipelines import run_stages
-from ted.ir.recurrences import UNBOUNDED
-from ted.ir.to_ops import to_module
-from ted.linalg.pipeline import EQUATIONS
-from ted.linalg.row_strategies import decide, explained_groups
-from ted.linalg.ted_choose_forms import explained_forms
-from ted.machine import Gpu, named_cpu
-from ted.mlir import ir
+from ted.gpu.pipeline import GPU_STAGES
+from ted.machine import Gpu
 from ted.options import CompileOptions
 from ted.runtime.archives import write
 from ted.runtime.cuda.arguments import is_torch
@@ -69,7 +59,7 @@ class CudaFunction(StagedFunction):
 
     def __init__(self, program: Program, single: bool, options: CompileOptions) -> None:
         assert isinstance(options.machine, Gpu), "a program for a GPU"
-        super().__init__(program, single, options, gpu_stages(options))
+        super().__init__(program, single, options)
         self.chip = options.machine.name
         self._programs: dict[Context, DeviceProgram] = {}
         self._latest: DeviceProgram | None = None
@@ -79,7 +69,7 @@ class CudaFunction(StagedFunction):
 
         def request() -> Request:
             arguments = request_arguments(*program.made, options, library)
-            asked = self._request("cuda", arguments, files)
+            asked = self._lowering.request("cuda", arguments, files)
             return replace(asked, unnamed=asked.source)  # the manifest names arrays, kernels, lines
 
         with Watch(program.name, self.compile_times) as watch:
@@ -154,21 +144,12 @@ class CudaFunction(StagedFunction):
         """Bytes of results, temporary buffers and constants that a call holds."""
         return self.manifest.peak_bytes
 
-    def _written(self, system: System, donated: Mapping[int, int]) -> ir.Module:
-        _check_sizes(system)
-        module = to_module(system)
-        note_donations(module, donated)
-        return module
+    @cached_property
+    def _lowering(self) -> CudaLowering:
+        return CudaLowering(self._program, self.options)
 
     def _translated(self) -> str:
         return self.ptx
-
-    def _explained(self, module: ir.Module) -> str:
-        forms = explained_forms(run_stages(module, self._pipeline, EQUATIONS.name))
-        tensors = run_stages(module, self._pipeline, "tensors", after=EQUATIONS.name)
-        groups = explained_groups(decide(tensors, named_cpu(ROWS_OF), maps=False))
-        kernels = run_stages(module, self._pipeline, "work", after="tensors")
-        return "\n\n".join(filter(None, [forms, groups, explained(kernels, self.options)]))
 
     def save(
         self,
@@ -217,18 +198,3 @@ def _libdevice() -> str | None:
         return str(toolkit.libdevice())
     except CompileError:
         return None
-
-
-def _check_sizes(system: System) -> None:
-    for node in topological(system.outputs):
-        if node.time is not None and node.shape[node.time] == UNBOUNDED:
-            raise CompileError(
-                "while_loop: without max_steps a loop runs on CPUs, got a GPU; give max_steps=",
-                node.location,
-            )
-        if prod(node.shape) > MOST_ELEMENTS:
-            raise CompileError(
-                f"compile: a cuda tensor has at most 2^31 - 1 elements, got {node} with "
-                f"{prod(node.shape)}; split it",
-                node.location,
-            )

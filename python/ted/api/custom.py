@@ -9,7 +9,7 @@ from typing import Any
 from ted.api.decorators import Decorator
 from ted.api.functions import Function
 from ted.api.user_derivatives import adjoint_nodes
-from ted.autodiff.vjp import Override
+from ted.autodiff.override import Override
 from ted.errors import DerivativeError
 from ted.frontend.checks import called, check_callable
 from ted.frontend.creation import zeros_like

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from ted import dialects
 from ted.api.derived import derived
@@ -21,12 +21,11 @@ from ted.ir.equations import System, topological
 from ted.ir.equations import Tensor as Node
 from ted.ir.saved_values import with_saved_values
 from ted.ir.specialising import checked_values, sizes_of, specialise
-from ted.ir.to_ops import to_module
-from ted.transforms.gradient import Gradient
-from ted.transforms.gradient import differentiate as differentiate_nodes
-from ted.transforms.gradient_report import GradientReport
 from ted.transforms.overrides import carry
-from ted.transforms.ted_report_gradient import report_function
+
+if TYPE_CHECKING:
+    from ted.transforms.gradient import Gradient
+    from ted.transforms.gradient_report import GradientReport
 
 
 @dataclass(frozen=True)
@@ -98,6 +97,9 @@ class DifferentiationResult(Sequence[Tensor]):
         Symbolic sizes need values, by name: the counts are those of the program of these sizes.
         Raises: DerivativeError for a missing or an unknown size.
         """
+        from ted.ir.to_ops import to_module
+        from ted.transforms.ted_report_gradient import report_function
+
         nodes = [o.node for o in self.outputs] + list(self.gradients)
         system = with_constant_inputs(System(placeholders(nodes), tuple(nodes), "gradient"))
         try:
@@ -159,7 +161,9 @@ def differentiate(
 
     @cache
     def derive() -> Gradient:
-        found = differentiate_nodes(nodes, points, cotangents.single, chosen)
+        from ted.transforms import gradient  # not where the disk knows what is derived
+
+        found = gradient.differentiate(nodes, points, cotangents.single, chosen)
         carry(found.moved)
         found = with_prefix(found, cotangents)
         unique_names(System(placeholders(nodes), tuple(found.gradients)))

@@ -10,16 +10,14 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import is_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ted import tree
 from ted.api.compiling import Compilation, compile_program, compile_sizes, taken_over
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.decorators import Decorator
 from ted.api.foreign_arrays import read_as_arrays
-from ted.api.memory_timelines import MemoryTimeline
 from ted.api.options import options_for
-from ted.api.profiles import Profile
 from ted.api.programs import traced_program
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import CompileError, ExecutionError
@@ -49,7 +47,10 @@ from ted.machine import Cpu
 from ted.options import CompileOptions
 from ted.runtime.calls import declined
 from ted.runtime.sharing import giver
-from ted.transforms.finite_checks import finite_checks
+
+if TYPE_CHECKING:
+    from ted.api.memory_timelines import MemoryTimeline
+    from ted.api.profiles import Profile
 
 Compiled = tuple[Trace, "Compilation | SymbolicFunction[Compilation]"]
 # Of the latest call with arrays alone: what runs its program if arrays fit, and nests the results.
@@ -247,6 +248,8 @@ class Function(Decorator):
 
 def _with_finite_checks(traced: Trace) -> Trace:
     """The traced function, every call of which tests all tensors; names are those of the system."""
+    from ted.transforms.finite_checks import finite_checks
+
     checks = finite_checks(traced.system().outputs)
     outputs = (*traced.outputs, *map(wrap, checks.results))
     return replace(traced, outputs=outputs, last=checks.check)

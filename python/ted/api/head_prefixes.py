@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ted.api.overrides import batched, leading
 from ted.domain.sizes import Extent
@@ -18,8 +19,10 @@ from ted.errors import DerivativeError
 from ted.frontend.tensors import Tensor
 from ted.ir.equations import Tensor as Node
 from ted.transforms.batching import Batched
-from ted.transforms.gradient import Gradient
-from ted.transforms.summands import Summands
+
+if TYPE_CHECKING:
+    from ted.transforms.gradient import Gradient
+    from ted.transforms.summands import Summands
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,6 @@ from ted.ir.equations import System
 from ted.ir.equations import Tensor as Node
 from ted.options import CompileOptions
 from ted.transforms.batching import Batched
-from ted.transforms.gradient import push_forward
-from ted.transforms.one_hot_heads import with_one_hot
 from ted.transforms.overrides import carry, named_below, override_of
 
 
@@ -83,6 +81,8 @@ def push_tensors(
     results, moving, given = ([t.node for t in v] for v in (outputs, inputs, tangents))
 
     def derive() -> Sequence[Node]:
+        from ted.transforms.gradient import push_forward  # not where the disk knows
+
         found = push_forward(results, moving, given, override_of)
         carry(found.moved)
         return found.gradients
@@ -221,6 +221,8 @@ def _jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Tensor]:
         wider = Node(head.name, (extent, *head.shape), head.dtype)
         rows = batched(found, {head: Batched(wider, 0)}, extent)
         found, head = [b.tensor for b in rows], wider
+    from ted.transforms.one_hot_heads import with_one_hot
+
     rows, became = with_one_hot(System((), (*found, *named_below(found))), head)
     carry(became)
     return [

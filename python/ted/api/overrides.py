@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ted.autodiff.vjp import Override
+from ted.autodiff.override import Override
 from ted.domain.sizes import Extent
 from ted.frontend.layout import broadcast_to, transpose
 from ted.frontend.reductions import sum as sum_over

@@ -81,6 +81,11 @@ class Program:
     in_place: Mapping[int, int] = field(default_factory=dict)
     has_notes: bool = False
 
+    @property
+    def symbol(self) -> str:
+        """A name that no library has: a function `sin` would be what its own `math.sin` calls."""
+        return self.name if self.name == "main" else f"ted.{self.name}"
+
     @cached_property
     def made(self) -> Made:
         """The system as it is compiled: every output owns its memory."""

@@ -17,7 +17,6 @@ from ted.errors import CompileError, DomainError, ExecutionError
 from ted.ir.constant_inputs import with_constant_inputs
 from ted.ir.equations import System, Tensor
 from ted.ir.specialising import checked_values, sizes_of, specialise
-from ted.ir.to_ops import to_module
 from ted.options import CompileOptions
 from ted.runtime.calls import declined
 
@@ -97,6 +96,8 @@ class SymbolicFunction(Generic[Function]):
                 f"ir: a program with symbolic sizes has the stage 'ted', got {stage!r}; "
                 f"take that of {self._specialised}"
             )
+        from ted.ir.to_ops import to_module
+
         with dialects.session():
             return str(to_module(with_constant_inputs(self.system)))
 

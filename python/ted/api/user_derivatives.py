@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ted.autodiff.vjp import Override
+from ted.autodiff.override import Override
 from ted.errors import DerivativeError
 from ted.frontend.checks import called
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import Tensor as Node
 from ted.ir.equations import operands, topological
-from ted.transforms.gradient import differentiate
 from ted.transforms.overrides import Overrides, carry, override_of
 
 AdjointProduct: TypeAlias = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -143,6 +142,8 @@ def adjoint_product(out: Tensor, inp: Tensor, head: Tensor) -> Tensor:
         raise DerivativeError(
             f"adjoint_product: a head has the shape and type of its output {out!r}, got {head!r}"
         )
+    from ted.transforms.gradient import differentiate  # for who asks for steps of a derivative
+
     # Not even `inp` is looked through: in a recurrence it is computed from `out` at earlier times.
     others = [o for o in operands(out.node) if o is not out.node]
     constants = {o: Override((), lambda node, head: ()) for o in others}

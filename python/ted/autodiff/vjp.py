@@ -9,7 +9,7 @@ one equation, one read, one adjoint equation, whatever the index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +18,7 @@ from ted.autodiff.body import read_adjoints
 from ted.autodiff.data_writes import guarded_writes
 from ted.autodiff.extrema import cotangent_of_points
 from ted.autodiff.materialise import materialise_shared
+from ted.autodiff.override import Override
 from ted.autodiff.steps import in_steps, settle_recurrences, written_at_data
 from ted.autodiff.support import Supports
 from ted.autodiff.sweep_order import sweep_order
@@ -77,20 +78,6 @@ class Sweep:
     summands: Mapping[Tensor, Sequence[Equation]]
     origin: Mapping[Tensor, Tensor]
     supports: Supports
-
-
-@dataclass(frozen=True)
-class Override:
-    """A user's derivative of one tensor: (tensor, its adjoint) -> adjoints of the dependencies.
-
-    `guarded` takes a mask first, and keeps what it masks out from making NaN of an adjoint of 0.
-    `said`: a name and tensors on which alone the adjoints depend, where that can be said.
-    """
-
-    dependencies: tuple[Tensor, ...]
-    adjoints: Callable[[Tensor, Tensor], Sequence[Tensor]]
-    guarded: Callable[[Tensor, Tensor, Tensor], Sequence[Tensor]] | None = None
-    said: tuple[str, tuple[Tensor, ...]] | None = None
 
 
 def vjp(

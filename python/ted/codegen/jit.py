@@ -12,13 +12,14 @@ import weakref
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ted.codegen.objects import Program, object_of
+from ted.codegen.parts import Objects
 from ted.errors import CompileError
 from ted.forking import Lock, in_child
-from ted.linalg.data_reads import indexed_accesses
-from ted.mlir import ir
+
+if TYPE_CHECKING:
+    from ted.mlir import ir
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,7 @@ class Compiled:
     to the data of argument k: the inputs first, then the results.
     """
 
-    made: Program
+    made: Objects
     address: int
     _tracker: Any = None
 
@@ -41,7 +42,7 @@ _lock = Lock()
 _of_the_parent: list[Compiled] = []
 
 
-def link(made: Program, name: str, libraries: tuple[str, ...] = ()) -> Compiled:
+def link(made: Objects, name: str, libraries: tuple[str, ...] = ()) -> Compiled:
     """Put the function of a program into memory; `libraries` define what its objects do not.
 
     Raises: CompileError when a symbol is not defined anywhere.
@@ -57,7 +58,7 @@ def link(made: Program, name: str, libraries: tuple[str, ...] = ()) -> Compiled:
         return found
 
 
-def _link(made: Program, symbol: str, libraries: tuple[str, ...]) -> Compiled:
+def _link(made: Objects, symbol: str, libraries: tuple[str, ...]) -> Compiled:
     from llvmlite import binding as llvm
 
     engine = _engine()
@@ -98,5 +99,8 @@ def compile_module(
 
     Raises: CompileError when a symbol is not defined anywhere.
     """
+    from ted.codegen.objects import object_of  # what links objects of the disk needs no MLIR
+    from ted.linalg.data_reads import indexed_accesses
+
     indexed = tuple(indexed_accesses(module.operation))
-    return link(Program((object_of(module, libraries),), indexed), name, libraries)
+    return link(Objects((object_of(module, libraries),), indexed), name, libraries)

@@ -1,7 +1,7 @@
 """Programs for CPUs -> object files: of the program, and of kernels, each compiled once for all.
 
 Before: the kernels of a program, and the rest of its pipeline
-After: a `Program` of objects from the disk and from workers
+After: `Objects` from the disk and from workers
 
 The first half outlines kernels. What it makes is an entry of its own on the disk, and the text of a
 kernel, which knows neither names nor places, is the key of its object: a program that was changed
@@ -18,17 +18,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ted import dialects
 from ted.codegen import requests
 from ted.codegen.children import ChildFailed
-from ted.codegen.objects import Program
+from ted.codegen.parts import Objects, Part
 from ted.codegen.requests import Request, key_of
-from ted.codegen.splitting import Part
 from ted.codegen.watching import Doing, ignored
 from ted.errors import SourceLocation, TedError
-from ted.ir.pipelines import joined, run_text
-from ted.mlir import ir
-from ted.mlir.locations import source_location, user_name
+from ted.ir.pipelines import joined
 
 # Characters of a program for which another worker is started, while the first one makes kernels. It
 # takes half a second, and 200 MB; at 420,000 characters that was more than it saved.
@@ -55,7 +51,7 @@ def objects_of(
     rest: str,
     libraries: tuple[str, ...] | None,
     doing: Doing = ignored,
-) -> Program:
+) -> Objects:
     """The objects of a program, whose kernels were made of a request, by the pipeline `rest`.
 
     Without `libraries` the code is not for this process: it is text of LLVM's.
@@ -68,7 +64,7 @@ def objects_of(
     except _Failed as failed:
         raise _explained(failed, request(), rest) from None
     indexed = tuple((tensor, place) for tensor, place in made["indexed"])
-    return Program(tuple(map(base64.b64decode, codes)), indexed)
+    return Objects(tuple(map(base64.b64decode, codes)), indexed)
 
 
 def _objects(
@@ -158,6 +154,11 @@ def _explained(failed: _Failed, request: Request, rest: str) -> TedError:
 
 def _origin(kernel: str, request: Request) -> tuple[str, SourceLocation | None]:
     """What a kernel computes, as text behind a noun, and the user's line of it."""
+    from ted import dialects  # for an error: what the disk has is called without MLIR
+    from ted.ir.pipelines import run_text
+    from ted.mlir import ir
+    from ted.mlir.locations import source_location, user_name
+
     with dialects.session():
         module = run_text(ir.Module.parse(request.source), request.pipeline)
         location = ir.SymbolTable(module.operation)[kernel].location

@@ -30,18 +30,6 @@ _VECTOR = 8  # bytes, of which a vector of conditions is shifted
 _HANDLES = "/proc/self/fd"  # where a file that has no name is found
 
 
-@dataclass(frozen=True)
-class Program:
-    """Object files, and the tensor and the user's line of each access that they check.
-
-    Of code that is not for this process they are text of LLVM's. `indexed[k]` is what number k of
-    `ted_index_error` means.
-    """
-
-    objects: tuple[bytes, ...]
-    indexed: tuple[tuple[str, str], ...] = ()
-
-
 def answer(
     source: Sequence[tuple[str, str]], pipeline: str, arguments: Mapping[str, Any], doing: Doing
 ) -> list[str]:

@@ -210,12 +210,25 @@ def toolchain() -> tuple[str, ...]:
 
 
 def _sources() -> str:
+    """A hash of the sources of ted, which are read again only after one of them changed."""
+    roots = [str(Path(str(package.__file__)).parent) for package in (ted.errors, dialects)]
+    files = [(root, path, os.stat(path)) for root in roots for path in _modules(root)]
+    states = [(path, state.st_size, state.st_mtime_ns) for _, path, state in files]
+    name = disk_cache.key("sources", repr(states))
+    known = disk_cache.load(name)
+    if known is not None:
+        return known.decode()
     digest = hashlib.sha256()
-    for package in (ted.errors, dialects):
-        root = Path(str(package.__file__)).parent
-        for path in sorted(filter(Path.is_file, root.rglob("*.py"))):  # editors leave dead links
-            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    for root, path, _ in files:
+        digest.update(os.path.relpath(path, root).encode() + b"\0" + Path(path).read_bytes())
+    disk_cache.store(name, digest.hexdigest().encode())
     return digest.hexdigest()
+
+
+def _modules(root: str) -> list[str]:
+    found = (os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names)
+    # Editors leave dead links.
+    return sorted(path for path in found if path.endswith(".py") and os.path.isfile(path))
 
 
 def _binding() -> str:

@@ -11,11 +11,11 @@ hundred points, which become register tiles, functions, which become polynomials
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
 from math import prod
 from typing import Any
 
 from ted import dialects
+from ted.codegen.parts import Part
 from ted.codegen.watching import Doing
 from ted.ir.pipelines import run_text
 from ted.linalg.contractions import MARK
@@ -32,16 +32,6 @@ LARGE = 10_000  # weight of the smallest kernel that is an object: its code take
 _FUNCTION, _CONTRACTION, _POINT = 2000, 2000, 40
 
 
-@dataclass(frozen=True)
-class Part:
-    """A module that becomes an object: its name, its text without locations, what it weighs."""
-
-    name: str
-    text: str
-    weight: int
-    is_kernel: bool = True
-
-
 def answer(
     source: str, pipeline: str, arguments: Mapping[str, Any], doing: Doing
 ) -> dict[str, Any]:
@@ -56,7 +46,7 @@ def answer(
         module = run_text(ir.Module.parse(source), pipeline, doing)
         doing("splitting")
         indexed = indexed_accesses(module.operation)
-        return {"parts": [astuple(part) for part in split(module)], "indexed": indexed}
+        return {"parts": split(module), "indexed": indexed}
 
 
 def split(module: ir.Module) -> list[Part]:

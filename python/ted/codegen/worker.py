@@ -8,6 +8,7 @@ another one.
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 from dataclasses import astuple
 from typing import Any
@@ -15,11 +16,15 @@ from typing import Any
 from ted import dialects
 from ted.codegen.children import INSIDE
 from ted.codegen.llvm_worker import serve
-from ted.codegen.requests import HOME, answered
+from ted.codegen.requests import HOME, KINDS, answered
 from ted.codegen.watching import Doing, ignored
 from ted.errors import TedError
+from ted.ir.pass_driver import plan
+from ted.ir.pipeline_text import parse_pipeline
+from ted.mlir import load_ahead
 
 _MOST_BYTES = 1 << 30  # a fresh one holds a fifth
+_PIPELINE = "builtin.module(ted-cpu-pipeline)"
 _YOUNG = 50_000  # objects between two looks for garbage: 700 would take a tenth of the time
 
 
@@ -49,4 +54,14 @@ def main() -> None:
     gc.set_threshold(_YOUNG)
     os.environ["TED_CACHE_DIR"] = ""  # the parent keeps what is made
     os.environ.pop(INSIDE, None)  # this is one, and may start another
-    serve(answer, dialects.keep_context)  # which loads MLIR
+    serve(answer, _load)
+
+
+def _load() -> None:
+    """Import what a program for a CPU needs, while the parent still derives and writes it."""
+    load_ahead()
+    dialects.keep_context()
+    with dialects.session() as context:
+        plan(parse_pipeline(_PIPELINE), context)
+    for kind in ("cpu", "objects"):
+        importlib.import_module(KINDS[kind])

@@ -27,6 +27,7 @@ from ted.mlir import arith, ir, linalg, memref
 from ted.mlir.affine_forms import dims_used
 from ted.mlir.building import Index, add, carried_loop, constant, loop, scale
 from ted.mlir.combining import Combiner, combiners
+from ted.mlir.filling import build_fill
 from ted.mlir.generic import Generic, empty_generic, generic_of
 from ted.mlir.queries import defining, position
 from ted.mlir.strategies import Declined
@@ -224,7 +225,7 @@ class _Blocks:
 
     def _start(self, totals: Values) -> None:
         for memory, combiner in zip(totals, self.joined, strict=True):
-            linalg.fill(combiner.identity(), outs=[memory])
+            build_fill(combiner.identity(), memory)
 
     def _join(self, totals: Values, into: Values) -> None:
         for memory, out, combiner in zip(totals, into, self.joined, strict=True):

@@ -19,9 +19,10 @@ from ted.cpu.work import cycles, trips
 from ted.linalg.column_sums import is_column_sum
 from ted.linalg.loops import PARALLEL
 from ted.machine import Cpu
-from ted.mlir import ir, linalg, scf
+from ted.mlir import ir, scf
 from ted.mlir.building import bounds_of_part, constant
 from ted.mlir.combining import Combiner, combiners
+from ted.mlir.filling import build_fill
 from ted.mlir.generic import Generic
 from ted.mlir.queries import defining, is_inside, terminator
 
@@ -73,7 +74,7 @@ def _block(loop: ir.Operation, totals: list[Total], rows: int, size: int) -> Non
         first, last = bounds_of_part(blocks.induction_variable, size, rows)
         for memory, (op, _, combiner) in zip(partial, totals, strict=True):
             mine = total_of_unit(memory, blocks.induction_variable)
-            linalg.fill(combiner.identity(), outs=[mine])
+            build_fill(combiner.identity(), mine)
             op.operands[len(op.operands) - 1] = mine
         loop.operands[0], loop.operands[1] = constant(first), constant(last)
         scf.YieldOp([])

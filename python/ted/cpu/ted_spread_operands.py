@@ -27,6 +27,7 @@ from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import ir, linalg
 from ted.mlir.affine_forms import dims_used, down, substitute
 from ted.mlir.combining import combiners
+from ted.mlir.filling import build_fill
 from ted.mlir.generic import Generic, empty_generic
 from ted.mlir.queries import operations
 from ted.mlir.strategies import ATTRIBUTE
@@ -151,7 +152,7 @@ class _Spread:
                 assert joined is not None, "asked before"
                 parallel[-2:] = [True, True]
                 with ir.InsertionPoint(op):
-                    linalg.fill(joined[number].identity(), outs=[memory])
+                    build_fill(joined[number].identity(), memory)
                 with after:
                     join_totals(memory, value, joined[number], copy.place)
             elif list(self.generic.body.arguments[k].uses):

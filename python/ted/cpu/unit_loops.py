@@ -16,9 +16,10 @@ from ted.cpu.ted_outline_kernels import Kernel
 from ted.cpu.unit_slices import shift, slice_of, sliced, steps_along
 from ted.cpu.units import Columns, Cut, Iterations, Site, counts_up, nested_loop, own_memory
 from ted.cpu.work import most_trips, trips
-from ted.mlir import arith, func, ir, linalg, memref, scf
+from ted.mlir import arith, func, ir, memref, scf
 from ted.mlir.building import Index, add, bounds_of_part, constant, scale
 from ted.mlir.combining import combiners
+from ted.mlir.filling import build_fill
 from ted.mlir.generic import Generic
 from ted.mlir.queries import copied_with, defining, is_inside
 
@@ -68,7 +69,7 @@ def emit_slices(site: Site, cut: Cut) -> None:
         operands = _parts(generic, cut.loop, first, size)
         outputs = dict(zip(generic.outputs, operands[generic.count_inputs :], strict=True))
         for fill in site.fills:
-            linalg.fill(fill.operands[0], outs=[outputs[fill.operands[1]]])
+            build_fill(fill.operands[0], outputs[fill.operands[1]])
         sliced(site.op, operands, {cut.loop: first})
 
     site.outline(*_in_units(site, cut, part))
@@ -81,7 +82,7 @@ def _emit_fill(site: Site, cut: Cut) -> None:
     amap, extent = ir.AffineMap.get_identity(len(site.extents)), site.extents[cut.loop]
 
     def part(_: ir.Value, first: Index, size: int) -> None:
-        linalg.fill(value, outs=[slice_of(memory, amap, cut.loop, first, size, extent)])
+        build_fill(value, slice_of(memory, amap, cut.loop, first, size, extent))
 
     site.outline(*_in_units(site, cut, part))
     site.op.erase()
@@ -100,7 +101,7 @@ def emit_partial_sums(site: Site, cut: Cut) -> None:
         operands = _parts(generic, cut.loop, first, size)[: generic.count_inputs]
         for memory, combiner in zip(partial, joined, strict=True):
             mine = total_of_unit(memory, unit)
-            linalg.fill(combiner.identity(), outs=[mine])
+            build_fill(combiner.identity(), mine)
             operands.append(mine)
         sliced(site.op, operands, {cut.loop: first})
 

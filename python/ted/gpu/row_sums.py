@@ -23,6 +23,7 @@ from ted.mlir import arith, ir, linalg, memref, scf
 from ted.mlir.aliasing import root
 from ted.mlir.building import constant
 from ted.mlir.dependences import Dependences
+from ted.mlir.filling import build_fill
 from ted.mlir.generic import Generic, empty_generic, generic_of, set_maps, set_reductions
 from ted.mlir.queries import defining
 
@@ -191,7 +192,7 @@ def split_rows(group: _Group) -> None:
 def _zeros(like: ir.Value) -> ir.Value:
     made = memref.AllocOp(ir.MemRefType(like.type), [], []).result
     zero = arith.ConstantOp(ir.MemRefType(like.type).element_type, 0.0).result
-    linalg.fill(zero, outs=[made])
+    build_fill(zero, made)
     return made
 
 

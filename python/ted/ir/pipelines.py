@@ -9,12 +9,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ted.errors import PassFailed
-from ted.ir import pass_driver
 from ted.ir.kept_files import keep
 from ted.ir.reproducer import command_line, reproducer_text
-from ted.mlir import ir
+
+if TYPE_CHECKING:
+    from ted.ir import pass_driver
+    from ted.mlir import ir
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,8 @@ def run_text(
     `steps` are those of the pipeline, made once where it runs on many modules of a context.
     Raises: PassFailed with the `ted-opt` line that reproduces it; CompileError.
     """
+    from ted.ir import pass_driver  # with MLIR, which who reads a pipeline does without
+
     before = module.operation.clone()
     try:
         # Ours are verified, and the end is: MLIR's own between them would take a tenth of the time.
@@ -116,5 +121,7 @@ def kept_reproducer(module_text: str, pipeline: str) -> str:
 
 def stage_text(module: ir.Module, stages: Sequence[Stage], until: str) -> str:
     """The IR at the end of a stage; the module itself is left alone."""
+    from ted.mlir import ir
+
     copy = ir.Module.parse(str(module.operation.get_asm(enable_debug_info=True)), module.context)
     return str(run_stages(copy, stages, until))

@@ -43,7 +43,8 @@ from ted.ir.spelling import as_elements, constant, dense, element_type, mlir_typ
 from ted.ir.symbols import ATTRIBUTE as SIZES
 from ted.ir.symbols import Symbols
 from ted.ir.tensor_order import tensor_order
-from ted.mlir import func, ir, linalg
+from ted.mlir import func, ir
+from ted.mlir.filling import build_fill
 from ted.mlir.locations import mlir_location, with_dim_names
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
@@ -219,7 +220,8 @@ def _started(node: Tensor, symbols: Symbols) -> ir.Value:
 
 def _filled(shape: Sequence[Extent], value: Number, dtype: DType, symbols: Symbols) -> ir.Value:
     empty = _empty(shape, mlir_type(dtype), symbols)
-    filled: Any = linalg.fill(constant(value, dtype), outs=[empty])
+    filled = build_fill(constant(value, dtype), empty)
+    assert filled is not None, "of a tensor"
     return as_elements(filled, dtype)
 
 

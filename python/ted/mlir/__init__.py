@@ -2,7 +2,8 @@
 
 The binding is the package `torch_mlir`, of the version that pyproject.toml pins: MLIR promises
 nothing from one version to the next, and LLVM's own package `mlir` is on no index. Its modules are
-imported on first use, so that importing this one costs nothing. Spellings that change between MLIR
+imported when something in them is used: half of ted's start would be theirs, and a program that the
+disk has needs none. Spellings that change between MLIR
 versions are the functions at the end of this file, and live nowhere else.
 """
 
@@ -94,15 +95,22 @@ if TYPE_CHECKING:
     from torch_mlir.passmanager import PassManager as PassManager
 
 
+class _Late(ModuleType):
+    """A module of the binding, which is imported when something in it is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(_import(self.__name__), name)
+        setattr(self, name, value)  # the next time it is found at once
+        return value
+
+
 def __getattr__(name: str) -> Any:
     if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module_name, attribute = _EXPORTS[name]
-    value = _import(f"{BINDING}.{module_name}")
+    value: Any = _Late(f"{BINDING}.{module_name}")
     if attribute is not None:
         value = getattr(value, attribute)
-    if name == "ir":
-        _hash_by_identity(value)
     globals()[name] = value
     return value
 
@@ -121,14 +129,18 @@ def _hash_by_identity(ir_module: Any) -> None:
     ir_module._OperationBase.__hash__ = lambda op: address(op._CAPIPtr, name)
 
 
+@functools.cache
 def _import(module: str) -> Any:
     try:
-        return importlib.import_module(module)
+        found = importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise TedError(
             f"mlir: the binding must be installed and have {module}, got {error}; "
             "install torch-mlir, which `pip install .` of ted does"
         ) from error
+    if module == f"{BINDING}.ir":
+        _hash_by_identity(found)
+    return found
 
 
 def make_context(*, threading: bool = False) -> ir.Context:
@@ -156,6 +168,21 @@ def binding_version() -> str:
 
 
 # ---- spellings that differ between MLIR versions -------------------------------------------------
+
+# What a program for CPUs meets on its way, beside the dialects that `ir` brings along.
+_ON_THE_WAY = (
+    "ir", "passmanager", "ext", "arith", "bufferization", "func", "linalg", "llvm", "math",
+    "memref", "tensor", "structured",
+)  # fmt: skip
+
+
+def load_ahead() -> None:
+    """Import what compiling for a CPU uses, in a process that has nothing else to do.
+
+    Raises: TedError without the binding.
+    """
+    for name in _ON_THE_WAY:
+        _import(f"{BINDING}.{_EXPORTS[name][0]}")
 
 
 def opt_tool() -> str | None:

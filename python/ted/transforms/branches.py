@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ted.autodiff.vjp import Override
+from ted.autodiff.override import Override
 from ted.ir.equations import Equation, System, Tensor, rewrite_system
 from ted.ir.expressions import Expr
 from ted.ir.scalar import const, index, load, reads_data, select

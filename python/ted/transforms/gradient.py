@@ -8,7 +8,8 @@ from functools import partial
 
 from ted.autodiff.combiners import expand_combiners
 from ted.autodiff.jvp import Transpose, jvp
-from ted.autodiff.vjp import Override, vjp
+from ted.autodiff.override import Override
+from ted.autodiff.vjp import vjp
 from ted.errors import DerivativeError
 from ted.ir.equations import System, Tensor, topological
 from ted.ir.remarks import Remark, collected, remark

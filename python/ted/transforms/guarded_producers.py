@@ -20,7 +20,7 @@ import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from ted.autodiff.vjp import Override
+from ted.autodiff.override import Override
 from ted.ir.equations import (
     Equation,
     System,

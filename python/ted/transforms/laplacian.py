@@ -14,7 +14,8 @@ from functools import partial
 
 from ted.autodiff.curvature import Directions
 from ted.autodiff.jvp import jvp
-from ted.autodiff.vjp import Override, copy_of
+from ted.autodiff.override import Override
+from ted.autodiff.vjp import copy_of
 from ted.domain.sizes import Extent
 from ted.ir.equations import Equation, System, Tensor
 from ted.transforms.batching import Batched

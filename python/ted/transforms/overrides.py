@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ted.autodiff.vjp import Override
+from ted.autodiff.override import Override
 from ted.ir.equations import System, Tensor, rewrite_system, topological
 
 Overrides = Callable[[Tensor], "Override | None"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ted.autodiff.vjp import Override
+from ted.autodiff.override import Override
 from ted.errors import DerivativeError
 from ted.ir.equations import System, Tensor, rewrite_system, topological
 from ted.transforms.overrides import Overrides, overrides_below, substituted

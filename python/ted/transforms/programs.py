@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ted.autodiff.vjp import Override, copy_of
+from ted.autodiff.override import Override
+from ted.autodiff.vjp import copy_of
 from ted.errors import SourceLocation, VerifyError
 from ted.ir.equations import System, Tensor
 from ted.ir.from_ops import from_function

@@ -14,7 +14,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ted.autodiff.vjp import Override
+from ted.autodiff.override import Override
 from ted.forking import cached_property
 from ted.ir.equations import (
     Equation,
@@ -29,9 +29,7 @@ from ted.ir.equations import (
 )  # fmt: skip
 from ted.ir.expressions import postorder
 from ted.ir.scalar import const, load, select
-from ted.transforms.gradient import differentiate
 from ted.transforms.overrides import carry, mark, override_of, substituted
-from ted.transforms.ted_inline_pointwise import UNBOUNDED
 
 
 def mark_recomputed(
@@ -64,6 +62,8 @@ class _Region:
     @property
     def is_steep(self) -> bool:
         """Whether something inside can have a slope of infinity."""
+        from ted.transforms.ted_inline_pointwise import UNBOUNDED  # of who differentiates
+
         bodies = [e.body for t in self.inside for e in t.equations]
         return any(n.op in UNBOUNDED for n in postorder(*bodies))
 
@@ -90,6 +90,8 @@ class _Region:
         self, position: int, mask: Tensor | None, tensor: Tensor, head: Tensor
     ) -> Sequence[Tensor]:
         """The adjoints of the borders from the head of one output, of which a mask may be used."""
+        from ted.transforms.gradient import differentiate
+
         del tensor
         lifted, outputs = self.again
         output = outputs[position] if mask is None else _masked(outputs[position], mask)

@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 import ted
-from ted.api import staged_functions
+from ted.api import lowerings
 from ted.ir.pipelines import run_stages
 
 
@@ -23,7 +23,7 @@ def step(target: str) -> Any:
 def test_a_later_stage_begins_where_an_earlier_one_ended(target: str) -> None:
     in_order, alone = step(target), step(target)
     lowered = in_order.stages[:-1]
-    with mock.patch.object(staged_functions, "run_stages", side_effect=run_stages) as runs:
+    with mock.patch.object(lowerings, "run_stages", side_effect=run_stages) as runs:
         texts = {stage: in_order.ir(stage) for stage in lowered}
         assert in_order.ir(lowered[-1]) == texts[lowered[-1]]
         begun = [(call.kwargs["after"], call.args[2]) for call in runs.call_args_list]

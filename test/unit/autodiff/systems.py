@@ -9,7 +9,8 @@ import numpy as np
 
 from ted.autodiff.combiners import expand_combiners
 from ted.autodiff.jvp import jvp
-from ted.autodiff.vjp import Override, vjp
+from ted.autodiff.override import Override
+from ted.autodiff.vjp import vjp
 from ted.ir.dtypes import FLOAT64, DType
 from ted.ir.equations import System, Tensor
 from ted.testing.tracing import interpreted

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from ted.autodiff.jvp import jvp, push_body
-from ted.autodiff.vjp import Override
+from ted.autodiff.override import Override
 from ted.errors import DerivativeError
 from ted.ir.dtypes import FLOAT64, INT64
 from ted.ir.equations import System, Tensor

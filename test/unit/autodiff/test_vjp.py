@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from ted.autodiff.override import Override
 from ted.autodiff.sweep_order import sweep_order
-from ted.autodiff.vjp import Override, active_tensors, vjp
+from ted.autodiff.vjp import active_tensors, vjp
 from ted.errors import DerivativeError
 from ted.ir.dtypes import BFLOAT16, FLOAT32, FLOAT64, INDEX, INT64
 from ted.ir.equations import System, Tensor, operands, topological

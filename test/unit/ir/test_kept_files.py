@@ -11,7 +11,7 @@ import pytest
 import ted
 from support.in_process import compile_here
 from ted.errors import PassFailed
-from ted.ir import pipelines
+from ted.ir import pass_driver
 from ted.ir.kept_files import keep
 
 
@@ -43,7 +43,7 @@ def test_a_failing_pipeline_keeps_its_input_in_such_a_file(
         raise PassFailed("pass: must work, got nothing")
 
     compile_here(monkeypatch)
-    monkeypatch.setattr(pipelines.pass_driver, "run_pipeline", fail)
+    monkeypatch.setattr(pass_driver, "run_pipeline", fail)
     x = ted.placeholder((3,), name="x")
     with pytest.raises(PassFailed, match=r"to reproduce: ted-opt \S+ --run-reproducer") as caught:
         ted.compile([x], x + 1.0)

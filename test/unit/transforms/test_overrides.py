@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ted.autodiff.vjp import Override
+from ted.autodiff.override import Override
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import Tensor, topological
 from ted.ir.expressions import Expr

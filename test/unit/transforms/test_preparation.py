@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ted.autodiff.vjp import Override
+from ted.autodiff.override import Override
 from ted.errors import DerivativeError
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, rewrite_system, topological

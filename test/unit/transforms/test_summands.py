@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ted.autodiff.vjp import Override
+from ted.autodiff.override import Override
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import Tensor, topological
 from ted.ir.scalar import add, apply, compare, const, dim, index, load, mul, select, sub

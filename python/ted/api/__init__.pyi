@@ -1,0 +1,29 @@
+from ted.api.checkpointing import checkpoint as checkpoint
+from ted.api.compiling import compile as compile
+from ted.api.control_flow import cond as cond
+from ted.api.control_flow import fori_loop as fori_loop
+from ted.api.control_flow import while_loop as while_loop
+from ted.api.cpu_functions import CompiledFunction as CompiledFunction
+from ted.api.custom import custom_vjp as custom_vjp
+from ted.api.differentiating import DifferentiationResult as DifferentiationResult
+from ted.api.differentiating import differentiate as differentiate
+from ted.api.exporting import Exported as Exported
+from ted.api.exporting import export as export
+from ted.api.functions import Function as Function
+from ted.api.functions import function as function
+from ted.api.gradients import grad as grad
+from ted.api.gradients import value_and_grad as value_and_grad
+from ted.api.gradients import vjp as vjp
+from ted.api.laplacians import laplacian as laplacian
+from ted.api.modes import hessian as hessian
+from ted.api.modes import hvp as hvp
+from ted.api.modes import jacobian as jacobian
+from ted.api.modes import jvp as jvp
+from ted.api.modules import module as module
+from ted.api.residuals import ForwardBackward as ForwardBackward
+from ted.api.residuals import forward_backward as forward_backward
+from ted.api.scanning import scan as scan
+from ted.api.user_derivatives import adjoint_product as adjoint_product
+from ted.api.vectorising import vmap as vmap
+
+__all__: list[str]
