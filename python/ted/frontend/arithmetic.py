@@ -13,6 +13,7 @@ from functools import partial
 from typing import TypeAlias
 
 from ted.domain.sizes import Size
+from ted.frontend import whole_powers
 from ted.frontend.locations import fail
 from ted.ir import scalar
 from ted.ir.dtypes import BOOL, FLOAT32, INDEX, INT64, WEAK_FLOAT, DType, is_weak_type, promote
@@ -257,6 +258,9 @@ def power(a: Operand, b: Operand) -> Expr:
         return _checked(_whole_power(base, int(exponent)), "power")
     if exponent == 0.5:
         return apply("sqrt", a)
+    whole = scalar.const(b, INT64) if type(b) is int and _held(b, INT64)[0] else b
+    if dtype.is_float and isinstance(whole, Expr) and whole.dtype.kind in ("int", "index"):
+        return whole_powers.of_float(convert(a, dtype, "power"), whole)
     base, power = unify((a, b), "power")
     if dtype.is_float:
         return apply("pow", base, power)
@@ -264,26 +268,7 @@ def power(a: Operand, b: Operand) -> Expr:
         fail("power: the exponent of an index must be a constant in [0, 16], or ted.cast the index")
     if is_const(power):
         return _checked(_whole_power(base, power.attr), "power")
-    return _power_of_data(base, power)
-
-
-def _power_of_data(base: Expr, exponent: Expr) -> Expr:
-    """An integer to a power of data, by squares for its bits: what is below 1 becomes 0.
-
-    Before: a ** b        After: (a if b & 1 else 1) * (a**2 if b & 2 else 1) * ...
-    """
-    zero, one = (scalar.const(k, base.dtype) for k in (0, 1))
-    found, square = one, base
-    for k in range(base.dtype.bits - (not base.dtype.is_unsigned)):
-        bit = scalar.bits("bitand", exponent, scalar.const(1 << k, exponent.dtype))
-        is_set = scalar.compare("ne", bit, zero)
-        found = scalar.mul(found, scalar.select(is_set, square, one))
-        square = scalar.mul(square, square)
-        if is_const(square):  # of a constant base, whose squares wrap as those of data do
-            square = scalar.const(base.dtype.wrapped(square.attr), base.dtype)
-    is_more = scalar.compare("ne", scalar.absolute(base), one)
-    below = scalar.land(scalar.compare("lt", exponent, zero), is_more)
-    return scalar.select(below, zero, found)
+    return whole_powers.of_integer(base, power)
 
 
 def _whole_power(base: Expr, exponent: int) -> Expr:

@@ -78,6 +78,15 @@ class DType:
         least, most = self.range
         return (value - least) % (most - least + 1) + least
 
+    def rounded(self, value: float) -> float:
+        """The number of a type of floats that is nearest to `value`."""
+        if self.bits == 64 or is_weak_type(self):
+            return value
+        import numpy as np
+
+        with np.errstate(all="ignore"):
+            return float(self.dtype.type(value))
+
     @property
     def dtype(self) -> Any:
         """The type of numpy, or of ml_dtypes, with the same values: numpy asks for it."""

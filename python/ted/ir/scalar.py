@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
 from ted.domain.sizes import Extent, Quotient, Symbol, symbolic
-from ted.ir.dtypes import BOOL, INDEX, INT64, DType
+from ted.ir.dtypes import BOOL, INDEX, INT64, DType, is_weak_type
 from ted.ir.expressions import Expr, Number, interned, postorder
 from ted.ir.operations import OPERATIONS
 
@@ -44,9 +44,9 @@ _PYTHON: dict[str, Callable[[Any], Number]] = {
 
 
 def const(value: Number, dtype: DType) -> Expr:
-    """The constant `value` of type `dtype`."""
+    """The constant `value` of type `dtype`; integers wrap, a weak one has any number of bits."""
     value = _PYTHON[dtype.kind](value)
-    if dtype.is_unsigned:
+    if dtype.kind == "int" and not 0 <= value < 128 and not is_weak_type(dtype):
         value = dtype.wrapped(int(value))
     return interned("const", (), value, dtype)
 
@@ -246,7 +246,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 def compare(name: str, a: Expr, b: Expr) -> Expr:
     """The comparison `name` (lt, le, eq, ne) as a bool."""
     if is_const(a) and is_const(b):
-        return const(_COMPARE[name](a.attr, b.attr), BOOL)
+        return const(_COMPARE[name](_number(a), _number(b)), BOOL)
     if a.dtype.is_unsigned and is_const(b if name == "lt" else a, 0) and name in ("lt", "le"):
         return FALSE if name == "lt" else TRUE
     one, other = _as_index(a), _as_index(b)
@@ -309,9 +309,13 @@ def cast(a: Expr, dtype: DType) -> Expr:
     if a.dtype == dtype:
         return a
     if is_const(a) and (dtype.is_float or not a.dtype.is_float):
-        is_view = dtype.kind == a.dtype.kind == "int"
-        return const(dtype.wrapped(a.attr) if is_view else a.attr, dtype)
+        return const(_number(a), dtype)
     return interned("cast", (a,), None, dtype)
+
+
+def _number(e: Expr) -> Number:
+    """The number that a constant is where it is computed with: of a float, rounded to its type."""
+    return e.dtype.rounded(e.attr) if e.dtype.is_float else e.attr
 
 
 def _is_view(a: DType, b: DType) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 import ted
 from sweeps import swept
-from ted.ir.dtypes import BOOL, ELEMENT_TYPES, INT64, SIGNED, UNSIGNED, promote, with_sign_of
+from ted.ir.dtypes import BOOL, ELEMENT_TYPES, INT64, SIGNED, UNSIGNED, named, promote, with_sign_of
 from ted.ir.from_ops import from_module
 from ted.ir.to_ops import to_module
 from ted.testing import emulated_gpu, interpret
@@ -251,3 +251,48 @@ def test_negative_powers_of_integers_are_cut_off() -> None:
     base, exponent = np.array([2, -1, -1, 1, 0, -3]), np.array([-1, -3, -2, -1, -1, -1])
     (found,) = run(lambda x, y: [x**y], base, exponent)
     assert found.tolist() == [0, -1, 1, 1, 0, 0]
+
+
+def test_operations_on_known_integers_wrap_as_those_on_data_do() -> None:
+    least, one, most = (ted.full((2,), k, "int8") for k in (-128, -1, 127))
+    found = interpreted([], [most - one < 0, least // one > 0, -least > 0,
+                             ted.cast(most * most, "int32"), ted.abs(least)])()  # fmt: skip
+    assert [f[0] for f in found] == [True, False, False, 1, -128]
+
+
+def test_what_two_integers_have_in_common_is_known_of_1_and_0() -> None:
+    x = ted.placeholder((3,), "uint8")
+    given = np.array([0, 255, 6], np.uint8)
+    found = interpreted([x], [ted.gcd(x, 1), ted.gcd(0, x), ted.lcm(x, 1), ted.lcm(x, 0)])(given)
+    for got, wanted in zip(found, ([1, 1, 1], given, given, [0, 0, 0]), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+# base, exponents that the type of the base rounds
+ROUNDED = [
+    ("bfloat16", [257, 258, -257, 511, 1001]), ("float16", [2049, 2050, -2049, 4097, 8191]),
+    ("float32", [2**24 + 1, 2**24 + 2, -(2**24) - 1, 2**31 - 1, -(2**31)]),
+    ("float64", [2**53 + 1, -(2**53) - 1, 2**62 + 2, 2**63 - 1, -(2**63)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "exponents"), ROUNDED)
+def test_a_power_has_the_sign_of_an_exponent_that_no_float_holds(
+    name: str, exponents: list[int]
+) -> None:
+    base = np.array([-1.0, 1.0, -0.0, -np.inf]).astype(named(name).dtype)
+    x = ted.placeholder((4,), name)
+    n = ted.placeholder((5,), "int64")
+    y = x[:, None] ** n
+    (slope,) = ted.differentiate(ted.sum(y[:2]), [x])
+    powers = [x**k for k in exponents]
+    found, slopes, *known = interpreted([x, n], [y, slope, *powers])(base, np.array(exponents))
+    odd = [k % 2 == 1 for k in exponents]
+    units = np.array([np.where(odd, -1, 1), np.ones(5)])
+    np.testing.assert_array_equal(found[:2], units)
+    ends = np.array([[0 if (k > 0) == (b == 0) else np.inf for k in exponents] for b in (0, 1)])
+    np.testing.assert_array_equal(np.abs(found[2:]), ends)
+    np.testing.assert_array_equal(np.signbit(found[2:]), [odd, odd])
+    np.testing.assert_array_equal(np.stack(known, 1), found)
+    wanted = [sum(k * b ** ((k - 1) % 2) for k in exponents) for b in (-1, 1)]
+    np.testing.assert_allclose(slopes[:2].astype("f8"), wanted, rtol=0.02)

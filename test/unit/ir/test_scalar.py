@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 import ted
-from ted.ir.dtypes import BOOL, FLOAT32, FLOAT64, INDEX, INT32, INT64
+from ted.ir.dtypes import (
+    BFLOAT16,
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INDEX,
+    INT8,
+    INT32,
+    INT64,
+    UINT8,
+    DType,
+)
 from ted.ir.equations import Tensor
 from ted.ir.expressions import Expr, postorder
 from ted.ir.scalar import (
@@ -260,3 +273,38 @@ def test_constants_are_told_by_their_value() -> None:
     assert not is_const(ONE, 2)
     assert not is_const(x)
     assert isinstance(ONE, Expr)
+
+
+FOLDED = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "floordiv": np.floor_divide,
+    "mod": np.remainder, "maximum": np.maximum, "minimum": np.minimum, "bitand": np.bitwise_and,
+    "bitor": np.bitwise_or, "bitxor": np.bitwise_xor, "shiftleft": np.left_shift,
+    "shiftright": np.right_shift,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [INT8, UINT8])
+def test_constants_of_integers_are_folded_as_numpy_computes_all_pairs(dtype: DType) -> None:
+    least, most = dtype.range
+    numbers = np.array([*range(least, least + 9), *range(-9, 10), *range(most - 9, most + 1)])
+    numbers = np.unique(numbers[(numbers >= least) & (numbers <= most)]).astype(dtype.dtype)
+    assert const(int(most) + 1, dtype).attr == least
+    for name, function in FOLDED.items():
+        for a, b in itertools.product(numbers, numbers):
+            if (b == 0 and name in ("floordiv", "mod")) or ("shift" in name and not 0 <= b < 8):
+                continue
+            folded = apply(name, const(int(a), dtype), const(int(b), dtype))
+            with np.errstate(over="ignore"):
+                assert folded is const(int(function(a, b)), dtype), (name, a, b)
+    assert neg(const(least, dtype)) is const(least, dtype)
+
+
+@pytest.mark.parametrize("dtype", [FLOAT32, FLOAT16, BFLOAT16])
+def test_constants_of_floats_are_compared_and_converted_as_their_type_has_them(
+    dtype: DType,
+) -> None:
+    whole = 2 ** (dtype.mantissa + 1)
+    assert cast(cast(const(whole + 1, INT64), dtype), INT64).op == "cast"  # floats are not folded
+    assert cast(const(whole + 1, dtype), FLOAT64) is const(float(whole), FLOAT64)
+    assert compare("eq", const(whole + 1, dtype), const(whole, dtype)) is TRUE
+    assert cast(const(1e300, dtype), FLOAT64) is const(float("inf"), FLOAT64)

@@ -14,6 +14,7 @@ from ted.frontend.elementwise import absolute, cast, minimum, vectorize, where
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar
 from ted.ir.dtypes import INT64, UNSIGNED, DType, promote
+from ted.ir.scalar import is_const
 
 # Of the two remainders the lesser one is at most half of the divisor, and two of them in turn make
 # numbers less by 1 + sqrt(2) each: Pell's numbers take the most steps.
@@ -69,6 +70,8 @@ def _sizes(kind: DType, *operands: Any) -> list[Any]:
 def _divisor(a: Any, b: Any) -> Any:
     """The greatest common divisor of magnitudes: of remainders, which get less, the last one."""
     for _ in range(math.ceil(a.dtype.bits / _BITS_PER_STEP) + 1):
+        if is_const(b.expr, 0):
+            return a
         rest = a % b  # of 0 it is 0
         a, b = where(b == 0, a, b), minimum(rest, b - rest)
     return a
