@@ -164,12 +164,12 @@ def _by_constant(name: str, a: Expr, b: Expr) -> Expr:
     if not is_const(b):
         extent = scalar.as_extent(b)
         known = isinstance(extent, Size) and extent.range[0] >= 1
-        return scalar.apply(name, a, b) if known else _by_data(name, a, b)
-    return scalar.apply(name, a, b) if a.dtype.is_index else _by_data(name, a, b)
+        return scalar.apply(name, a, b) if known else divided(name, a, b)
+    return scalar.apply(name, a, b) if a.dtype.is_index else divided(name, a, b)
 
 
-def _by_data(name: str, a: Expr, b: Expr) -> Expr:
-    """Division of integers by any value: by 0 it gives 0, as in numpy.
+def divided(name: str, a: Expr, b: Expr) -> Expr:
+    """`floordiv` or `mod` of integers by any value: by 0 it gives 0, as in numpy.
 
     The machine's division traps on 0 and on the least integer by -1, so neither reaches it.
     """

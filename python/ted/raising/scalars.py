@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ted.errors import VerifyError
+from ted.frontend.arithmetic import divided, shift
+from ted.frontend.whole_powers import of_float
 from ted.ir import from_scalars, scalar
-from ted.ir.dtypes import BOOL, BY_MLIR, BY_NAME
+from ted.ir.dtypes import BOOL, BY_MLIR, BY_NAME, INDEX, INT8, INT64, UINT64, DType, with_sign_of
 from ted.ir.expressions import Expr
 from ted.mlir import ir
 from ted.mlir.locations import source_location
-from ted.raising.float_bits import bits_as, with_sign_of
+from ted.raising.float_bits import bits_as
+from ted.raising.float_bits import with_sign_of as signed_as
 
 Rule = Callable[[ir.Operation, Sequence[Expr]], Expr]
 
@@ -31,6 +34,16 @@ def operation(op: ir.Operation, args: Sequence[Expr]) -> Expr:
         )
     if op.name == "arith.constant":
         return from_scalars.constant_of(op)
+    kind = BY_MLIR[from_scalars.element_of(op)]
+    wide, names = _WIDER.get(args[0].dtype, (kind, ())) if args else (kind, ())
+    if op.name not in names:
+        found = _applied(op, args)
+        return scalar.cast(found, kind) if found.dtype.kind == "int" else found
+    found = _applied(op, [_widened(op, a, wide) for a in args])
+    return scalar.cast(found, kind) if kind.is_index else _low_bit(found)
+
+
+def _applied(op: ir.Operation, args: Sequence[Expr]) -> Expr:
     rule = _rows(args).get(op.name)
     return from_scalars.operation(op, args) if rule is None else rule(op, args)
 
@@ -49,9 +62,42 @@ def _is_nan(a: Expr) -> Expr:
     return scalar.compare("ne", a, a)
 
 
+def _widened(op: ir.Operation, a: Expr, wide: DType) -> Expr:
+    """An index or a bool as an integer; true is -1 for an op that reads signs."""
+    number = scalar.cast(a, wide)
+    return scalar.neg(number) if a.dtype == BOOL and op.name.endswith("si") else number
+
+
+def _quotient(a: Expr, b: Expr) -> Expr:
+    """The quotient rounded down; of an index by a number as index sets know it."""
+    if a.dtype.is_index and scalar.is_const(b) and b.attr:
+        return scalar.floordiv(a, b)
+    return divided("floordiv", a, b)
+
+
+def _quotient_rounded_up(a: Expr, b: Expr) -> Expr:
+    if a.dtype.is_index and scalar.is_const(b):
+        return scalar.neg(_quotient(scalar.neg(a), b))
+    quotient = _quotient(a, b)  # the least integer has no negative
+    rest = scalar.sub(a, scalar.mul(quotient, b))
+    more = scalar.cast(scalar.compare("ne", rest, _zero(a)), a.dtype)
+    return scalar.add(quotient, more)
+
+
+def _plain(a: Expr) -> Expr:
+    """The bits of an integer as a number that is not negative."""
+    return scalar.cast(a, with_sign_of(a.dtype, UINT64))
+
+
+def _without_sign(name: str) -> Rule:
+    """A division of integers as bits without a sign."""
+
+    return lambda _, args: divided(name, *map(_plain, args))
+
+
 def truncated_quotient(a: Expr, b: Expr) -> Expr:
     """The quotient of integers, rounded towards zero."""
-    quotient = scalar.floordiv(a, b)
+    quotient = _quotient(a, b)
     rest = scalar.sub(a, scalar.mul(quotient, b))
     is_above = scalar.land(
         scalar.compare("lt", quotient, _zero(a)), scalar.compare("ne", rest, _zero(a))
@@ -79,9 +125,7 @@ def _rounded_away(a: Expr) -> Expr:
     whole = scalar.apply("trunc", a)
     rest = scalar.absolute(scalar.sub(a, whole))
     is_less = scalar.compare("lt", rest, scalar.const(0.5, a.dtype))
-    return scalar.select(
-        is_less, whole, scalar.add(whole, with_sign_of(scalar.const(1, a.dtype), a))
-    )
+    return scalar.select(is_less, whole, scalar.add(whole, signed_as(scalar.const(1, a.dtype), a)))
 
 
 def _is_infinite(a: Expr) -> Expr:
@@ -106,6 +150,20 @@ def _truncated(op: ir.Operation, args: Sequence[Expr]) -> Expr:
     """Fewer bits of an integer; one bit is the lowest, not whether there is any."""
     if BY_MLIR[from_scalars.element_of(op)] == BOOL:
         return _low_bit(args[0])
+    return from_scalars.operation(op, args)
+
+
+def _from_float(op: ir.Operation, args: Sequence[Expr]) -> Expr:
+    """A float without its fraction; one bit says whether anything is left."""
+    if BY_MLIR[from_scalars.element_of(op)] == BOOL:
+        return scalar.compare("ne", scalar.apply("trunc", args[0]), _zero(args[0]))
+    return from_scalars.operation(op, args)
+
+
+def _from_index(op: ir.Operation, args: Sequence[Expr]) -> Expr:
+    """The low bits of an index."""
+    if BY_MLIR[from_scalars.element_of(op)] == BOOL:
+        return _low_bit(scalar.cast(args[0], INT64))  # of a tensor it is one of these
     return from_scalars.operation(op, args)
 
 
@@ -155,16 +213,26 @@ _ROWS: dict[str, Rule] = {
     "math.cttz": lambda _, a: _zeros_below(a[0]),
     "arith.divsi": lambda _, a: truncated_quotient(*a),
     "arith.remsi": lambda _, a: _remainder(*a),
-    "arith.ceildivsi": lambda _, a: scalar.neg(scalar.floordiv(scalar.neg(a[0]), a[1])),
+    "arith.floordivsi": lambda _, a: _quotient(*a),
+    "arith.ceildivsi": lambda _, a: _quotient_rounded_up(*a),
+    "arith.divui": _without_sign("floordiv"),
+    "arith.remui": _without_sign("mod"),
+    "arith.shli": lambda _, a: shift("shiftleft", *a),
+    "arith.shrsi": lambda _, a: shift("shiftright", *a),
+    "arith.shrui": lambda _, a: shift("shiftright", *map(_plain, a)),
+    "arith.index_cast": _from_index,
+    "arith.index_castui": _from_index,
     "arith.maxnumf": _number_first("maximum"),
     "arith.minnumf": _number_first("minimum"),
     "arith.trunci": _truncated,
-    "math.copysign": lambda _, a: with_sign_of(*a),
+    "math.copysign": lambda _, a: signed_as(*a),
     "math.round": lambda _, a: _rounded_away(a[0]),
     "math.isnan": lambda _, a: _is_nan(a[0]),
     "math.isinf": lambda _, a: _is_infinite(a[0]),
     "math.isfinite": lambda _, a: _is_finite(a[0]),
-    "math.fpowi": lambda _, a: scalar.apply("pow", a[0], scalar.cast(a[1], a[0].dtype)),
+    "math.fpowi": lambda _, a: of_float(*a),
+    "arith.fptosi": _from_float,
+    "arith.fptoui": _from_float,
     "math.clampf": lambda _, a: _clamped(a),
 }
 
@@ -199,6 +267,10 @@ _ON_BOOLS: dict[str, Rule] = {
     "arith.extsi": _from_sign_bit,
     "arith.index_cast": _from_sign_bit,
     "arith.sitofp": _from_sign_bit,
+    "math.absi": lambda _, a: a[0],
+    "math.ctpop": lambda _, a: a[0],
+    "math.ctlz": lambda _, a: scalar.lnot(a[0]),
+    "math.cttz": lambda _, a: scalar.lnot(a[0]),
 }
 
 
@@ -218,4 +290,19 @@ def _compared(op: ir.Operation, args: Sequence[Expr]) -> Expr:
 # Predicates of `arith.cmpi` without a sign -> the comparison, and whether the operands are swapped.
 _SIGNED = {6: ("lt", False), 7: ("le", False), 8: ("lt", True), 9: ("le", True)}
 
+
 _ON_INDICES: dict[str, Rule] = {**_ROWS, "arith.cmpi": _compared}
+
+_SHIFTS = ("arith.shli", "arith.shrsi", "arith.shrui")
+_DIVISIONS = ("arith.divsi", "arith.remsi", "arith.floordivsi", "arith.ceildivsi")
+_NO_SIGN = ("arith.divui", "arith.remui")
+_BITWISE = (
+    "arith.andi", "arith.ori", "arith.xori", "arith.maxui", "arith.minui", "math.ctpop",
+    "math.ctlz", "math.cttz",
+)  # fmt: skip
+
+# Type -> the integers by whose rules some ops are computed, and the low bits taken.
+_WIDER = {
+    INDEX: (INT64, (*_SHIFTS, *_NO_SIGN, *_BITWISE)),
+    BOOL: (INT8, (*_SHIFTS, *_NO_SIGN, *_DIVISIONS)),
+}
