@@ -26,7 +26,9 @@ def grid_sample(
 
     Modes: "bilinear" (in any rank), "nearest", "bicubic" of two dims.  Outside is what
     `padding_mode` says: "zeros", the "border", or its "reflection".  -1 and 1 are the outermost
-    elements with `align_corners`, else the borders of the outermost.
+    elements with `align_corners`, else the borders of the outermost.  A place at the outermost
+    element, where the two slopes of "border" and "reflection" differ, has the slope 0 in
+    "bilinear", as in torch.
     The gradient with respect to x is a scatter, that with respect to the grid a gather.
     Shapes: x (n, spatial..., c) or, by `layout`, (n, c, spatial...), of two or three dims; grid
     (n, spatial'..., rank), result like x with the extents spatial'.
@@ -121,9 +123,10 @@ def _bound(outside: str, extent: Any, corners: bool) -> Callable[[Any], Any]:
             rest = distance - turns * span
             is_even = turns - 2 * ted.floor(turns / 2) == 0
             at = ted.where(is_even, rest + low, span - rest + low)
-        return ted.where(
-            at < 0, 0.0, ted.where(at > extent - 1, ted.cast(extent - 1, at.dtype), at)
-        )
+        # At an end, too, the place is a number: that half of a slope which a neighbour outside
+        # has, as one that counts 0, is none of an image that goes on.
+        last = ted.cast(extent - 1, at.dtype)
+        return ted.where(at <= 0, 0.0, ted.where(at >= last, last, at))
 
     return moved
 

@@ -14,7 +14,7 @@ from ted.frontend import checks
 from ted.frontend.compute import compute
 from ted.frontend.creation import full
 from ted.frontend.cumulative import cumsum
-from ted.frontend.elementwise import absolute, cast, to_tensor, where
+from ted.frontend.elementwise import absolute, cast, isfinite, to_tensor, where
 from ted.frontend.indexing import take
 from ted.frontend.joining import concatenate
 from ted.frontend.layout import flatten, reshape
@@ -88,12 +88,15 @@ def interp(
     )
     # Differences of small integers wrap, and the product of two may leave a float's range.
     along, width = (_wide(v) - _wide(x0) for v in (x, x1))
-    part = along / where(width > 0, width, 1)
+    # The last point is measured from itself: its value is exact, its slope that of the line.
+    is_last = x == xp[last]
+    part = where(is_last, _wide(x) - _wide(x1), along) / where(width > 0, width, 1)
     f0, f1 = (v if v.dtype.is_float else cast(v, part.dtype) for v in (f0, f1))
-    inner = f0 + part * (f1 - f0)
+    rise = where((width > 0) & (isfinite(f1 - f0) | (part != 0)), f1 - f0, 0)
+    inner = where(is_last, f1, f0) + part * rise
     low = fp[0] if left is None else left
     high = fp[last] if right is None else right
-    return where(x < xp[0], low, where(x > xp[last], high, where(x == xp[last], fp[last], inner)))
+    return where(x < xp[0], low, where(x > xp[last], high, inner))
 
 
 def _unrolled(x: Tensor, xp: Tensor, fp: Tensor, period: float) -> tuple[Tensor, Tensor, Tensor]:
