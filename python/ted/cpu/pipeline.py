@@ -61,6 +61,7 @@ CPU_STAGES: tuple[Stage, ...] = (
                 "buffer-deallocation-pipeline",
                 "last: promotion to the stack does nothing after it",
             ),
+            Step("inline", "the function that frees one of two buffers takes any extents"),
             Step("canonicalize,cse", "drops deallocation flags"),
             Step(
                 "func.func(optimize-allocation-liveness)",

@@ -68,7 +68,7 @@ def solution(
         return solve_triangular(up, turned, lower=False)
     turned = solve_triangular(up, b, lower=False, transpose=True)
     found = solve_triangular(low, turned, unit_diagonal=True, transpose=True)
-    return rows_of(found, _places(rows))
+    return rows_of(found, places_of(rows))
 
 
 @solution.defvjp
@@ -79,7 +79,7 @@ def _adjoint(inputs: Any, outputs: Any, heads: Any) -> tuple[Any, ...]:
     return -matmul(left, matrix_transpose(right)), of_b, None, None, None, None
 
 
-def _places(rows: Tensor) -> Tensor:
+def places_of(rows: Tensor) -> Tensor:
     """Where each row has gone: without a write to an element that is data."""
     r = reduce_axis(rows.shape[-1], "r")
     return compute(
