@@ -172,6 +172,8 @@ static int text_of(int status, const struct ted_report *report, char *text, size
   case TED_OK:
     return snprintf(text, room, "the call ended well");
   case TED_INDEX_FAULT:
+    if (strstr(name, ", got")) /* a rule, with what was found behind it */
+      return snprintf(text, room, "%s %lld%s%s", name, value, *place ? ", at " : "", place);
     return snprintf(text, room,
                     "index out of range: tensor %s has extent %lld in dim %lld, got index %lld%s%s",
                     name, extent, dim, value, *place ? ", at " : "", place);

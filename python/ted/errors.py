@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -40,6 +41,8 @@ class SourceLocation:
         return f": {text}" if text else ""
 
 
+_BEHIND = r"(_\d+)?(\[\d+\])?$"  # the number of a later tensor of one name, and the shape
+STATED = ", got"  # in the name of a tensor that is a rule, with what was found behind it
 # Packages that call ted for users.
 _CALLERS = ("ted", "numpy", "jax", "torch")
 # Code of no module: what Python is started by, and what torch writes for graphs.
@@ -85,6 +88,22 @@ def _is_of_the_library(file: str) -> bool:
         file.startswith(_WRITTEN)
         or _OF_TORCH in file
         or (file.startswith(_LIBRARY) and "-packages" + os.sep not in file)
+    )
+
+
+def stated_rule(tensor: str) -> str:
+    """The rule that the name of a tensor is, `<what>: <rule>, got`; "" for another name."""
+    return re.sub(_BEHIND, "", tensor) if STATED in tensor else ""
+
+
+def index_message(function: str, tensor: str, dim: int, extent: int, value: int, place: str) -> str:
+    """What an index out of range is, that a program met when it ran: or a bound that is stated."""
+    at = f", at {place}" if place else ""
+    if rule := stated_rule(tensor):
+        return f"{function}: {rule} {value}{at}"
+    return (
+        f"{function}: index out of range: tensor {tensor} has extent {extent} in dim {dim}, "
+        f"got index {value}{at}"
     )
 
 

@@ -26,6 +26,7 @@ from ted.frontend.functions import as_tensor
 from ted.frontend.locations import fail
 from ted.frontend.notes import Note, here_in_notes, record, taken
 from ted.frontend.scalars import Scalar
+from ted.frontend.stated_bounds import held
 from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import Tree, flatten, unflatten
 from ted.ir.dtypes import BOOL, INT64
@@ -126,17 +127,35 @@ def while_loop(
     body_fun: Callable[[Any], Any],
     init_val: Any,
     max_steps: int | None = None,
+    truncate: bool = False,
 ) -> Any:
     """`while cond_fun(val): val = body_fun(val)`, from `init_val` on; at most `max_steps` times.
 
-    Gradients keep `max_steps` values. Without it the condition alone ends the loop, on CPUs and
-    without reverse mode; Ctrl-C interrupts it, and 2**31 - 3 steps are an ExecutionError.
+    Gradients keep `max_steps` values. A condition that still holds after them is an ExecutionError;
+    `truncate=True` ends the loop there. Without `max_steps` the condition alone ends it, on CPUs
+    and without reverse mode; Ctrl-C interrupts it, and 2**31 - 3 steps are an ExecutionError.
     Shapes: `val` is a nest that keeps its shapes and types.
     Raises: FrontendError when it does not, or `cond_fun` gives no bool scalar.
     """
     check_callable(cond_fun, "while_loop: cond_fun")
     check_callable(body_fun, "while_loop: body_fun")
     steps = UNBOUNDED if max_steps is None else _max_steps(max_steps)
+    truncate = checks.flag(truncate, "while_loop: truncate")
+    if max_steps is None and truncate:
+        fail("while_loop: truncate=True ends a loop after max_steps, got no max_steps")
+    rule = (
+        f"while_loop: at most max_steps={max_steps} steps are taken (truncate=True ends the loop "
+        "there), got a condition that holds before step"
+    )
+    given = cond_fun, body_fun, init_val, steps
+    return loop(*given, rule=None if max_steps is None or truncate else rule)
+
+
+def loop(cond_fun: Any, body_fun: Any, init_val: Any, steps: int, rule: str | None) -> Any:
+    """A `while_loop` of at most so many steps; more break a rule, where there is one.
+
+    Raises: FrontendError as `while_loop`.
+    """
     starts, tree = flatten(init_val)
     start = unflatten(
         tree,
@@ -159,7 +178,13 @@ def while_loop(
         still = cond(still, going, lambda _: False, val)
         return (still, cond(still, body, lambda val: val, val)), None
 
-    return scan(step, (True, start), length=steps)[0][1]
+    still, val = scan(step, (True, start), length=steps)[0]
+    if rule is None:
+        return val
+    broken = cond(still, going, lambda _: False, val)
+    leaves, tree = flatten(val)
+    tensors = [as_tensor(value, path, "while_loop") for path, value in leaves]
+    return unflatten(tree, iter(held(tensors, broken, steps + 1, rule)))
 
 
 def _max_steps(value: Any) -> int:
@@ -192,18 +217,20 @@ def fori_loop(
     body_fun: Callable[[Any, Any], Any],
     init_val: Any,
     max_steps: int | None = None,
+    truncate: bool = False,
 ) -> Any:
     """`for i in range(lower, upper): val = body_fun(i, val)`, from `init_val` on.
 
     With numbers or symbolic sizes as bounds it is a scan; with bounds that are data a `while_loop`,
-    which may take `max_steps`. Inside, i is an int64 scalar.
+    which may take `max_steps` and `truncate`. Inside, i is an int64 scalar.
     Raises: FrontendError when `val` does not keep nest, shapes and types, or a bound is no integer.
     """
     check_callable(body_fun, "fori_loop: body_fun")
     if any(isinstance(bound, Tensor) for bound in (lower, upper)):
-        return _counted(lower, upper, body_fun, init_val, max_steps)
-    if max_steps is not None:
-        fail(f"fori_loop: max_steps is for bounds that are data, got {lower!r} and {upper!r}")
+        return _counted(lower, upper, body_fun, init_val, max_steps, truncate)
+    if max_steps is not None or truncate is not False:
+        name = "truncate" if max_steps is None else "max_steps"
+        fail(f"fori_loop: {name} is for bounds that are data, got {lower!r} and {upper!r}")
     first, end = (
         checks.extent(b, f"fori_loop: {n}") for b, n in ((lower, "lower"), (upper, "upper"))
     )
@@ -217,7 +244,9 @@ def fori_loop(
     return scan(step, init_val, counter)[0]
 
 
-def _counted(lower: Any, upper: Any, body_fun: Any, init_val: Any, max_steps: int | None) -> Any:
+def _counted(
+    lower: Any, upper: Any, body_fun: Any, init_val: Any, max_steps: int | None, truncate: bool
+) -> Any:
     first, end = (as_tensor(b, "", "fori_loop", n) for b, n in ((lower, "lower"), (upper, "upper")))
     for name, bound in (("lower", first), ("upper", end)):
         if bound.ndim or bound.dtype.kind != "int":
@@ -229,4 +258,4 @@ def _counted(lower: Any, upper: Any, body_fun: Any, init_val: Any, max_steps: in
 
     start = (first.astype(INT64), init_val)
     stop = end.astype(INT64)
-    return while_loop(lambda carry: carry[0] < stop, body, start, max_steps)[1]
+    return while_loop(lambda carry: carry[0] < stop, body, start, max_steps, truncate)[1]

@@ -15,7 +15,7 @@ from ted.codegen.manifest_json import dumps
 from ted.codegen.nvptx import compile_to_ptx, start_compiler
 from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
 from ted.codegen.watching import Doing, ignored
-from ted.errors import CompileError
+from ted.errors import CompileError, stated_rule
 from ted.gpu.host_program import HostProgram, read_host_function
 from ted.gpu.pipeline import gpu_stages
 from ted.gpu.ted_record_index_errors import CHECKS
@@ -173,5 +173,8 @@ def _checks(module: ir.Module) -> tuple[Check, ...]:
     for row in ir.ArrayAttr(attributes[CHECKS]):
         tensor, dim, extent, place = ir.ArrayAttr(row)
         name, at = ir.StringAttr(tensor).value, ir.StringAttr(place).value
-        found.append(Check(name, ir.IntegerAttr(dim).value, ir.IntegerAttr(extent).value, place=at))
+        rule = stated_rule(name)
+        whole = f"{rule} {{value}}" + (f", at {at}" if at else "") if rule else ""
+        numbers = ir.IntegerAttr(dim).value, ir.IntegerAttr(extent).value
+        found.append(Check(name, *numbers, whole, at))
     return tuple(found)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ted.domain.sizes import Extent
+from ted.domain.sizes import Extent, surely_at_most
 from ted.frontend import checks, elementwise
 from ted.frontend.compute import compute
 from ted.frontend.creation import arange
@@ -21,13 +21,19 @@ from ted.frontend.layout import flatten
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar
 from ted.frontend.scattering import scatter
+from ted.frontend.stated_bounds import at_most, held
 from ted.frontend.tensors import Tensor
 from ted.ir import scalar
 from ted.ir.dtypes import BOOL, INDEX, INT64
 
 
 def where(
-    condition: Any, a: Any = None, b: Any = None, size: Extent | None = None, fill: int = 0
+    condition: Any,
+    a: Any = None,
+    b: Any = None,
+    size: Extent | None = None,
+    fill: int = 0,
+    truncate: bool = False,
 ) -> Any:
     """a where the condition holds, else b; or, with `size` alone, the indices where it holds.
 
@@ -35,17 +41,21 @@ def where(
     guards subscripts: `where(i > 0, A[i - 1], 0)`.
 
     `where(condition, size=n)` is a tuple of index tensors of extent n, one for each dim, in
-    row-major order: the first n, and `fill` where there are fewer.
+    row-major order, and `fill` where there are fewer.  More are an ExecutionError when the program
+    runs; of them `truncate=True` takes the first n.
     Raises: FrontendError for one of a and b alone, or neither and no size.
     """
+    truncate = checks.flag(truncate, "where: truncate")
     if size is None:
+        if truncate:
+            fail("where: truncate is for the indices where a condition holds, got no size=")
         if a is None or b is None:
             fail(f"where: takes (condition, a, b), or (condition, size=n), got {a!r} and {b!r}")
         return elementwise.where(condition, a, b)
     if a is not None or b is not None:
         fail("where: size is for the indices where a condition holds, without a and b")
     condition, number = _condition(condition, "where"), checks.integer(fill, "where: fill")
-    places = _places(flatten(condition), size, "where")
+    places = _places(flatten(condition), size, "where", truncate)
     indices: list[Tensor] = []
     for k, extent in enumerate(condition.shape):
         stride = math.prod(condition.shape[k + 1 :])
@@ -55,11 +65,17 @@ def where(
 
 
 def compress(
-    condition: Any, x: Any, axis: int | None = None, size: Extent | None = None, fill: Any = 0
+    condition: Any,
+    x: Any,
+    axis: int | None = None,
+    size: Extent | None = None,
+    fill: Any = 0,
+    truncate: bool = False,
 ) -> Tensor:
-    """The slices of `x` along `axis` where the condition holds: the first `size` of them.
+    """The slices of `x` along `axis` where the condition holds, at most `size`.
 
-    Where there are fewer the rest is `fill`, a number.  Of the flattened x where axis is None; then
+    Where there are fewer the rest is `fill`, a number.  More are an ExecutionError when the program
+    runs; of them `truncate=True` takes the first.  Of the flattened x where axis is None; then
     the condition may have the shape of x, so that `compress(x > 0, x, size=n)` has the elements of
     `x[x > 0]`.
     Shapes: condition (n), x (a..., n, b...), result (a..., size, b...).
@@ -74,7 +90,7 @@ def compress(
     along = checks.axis_of(axis, x.ndim, "compress")
     if condition.shape != (x.shape[along],):
         fail(f"compress: the condition must have shape ({x.shape[along]},), got {condition.shape}")
-    places = _places(condition, size, "compress")
+    places = _places(condition, size, "compress", checks.flag(truncate, "compress: truncate"))
 
     def element(*i: Any) -> Any:
         place = places[i[along]]
@@ -92,12 +108,19 @@ def _condition(condition: Any, what: str) -> Tensor:
     return tensor
 
 
-def _places(condition: Tensor, size: Extent, what: str) -> Tensor:
+def _places(condition: Tensor, size: Extent, what: str, truncate: bool) -> Tensor:
     """The first `size` numbers of elements that hold, -1 where there are fewer."""
     extent = checks.extent(size, f"{what}: size")
     if not extent >= 0:
         fail(f"{what}: size must be at least 0, got {size}")
     if extent == 0 or condition.size == 0:
         return elementwise.cast(arange(extent) * 0 - 1, INT64)
-    number = elementwise.where(condition, cumsum(condition, 0) - 1, -1)
-    return scatter((extent,), number, arange(condition.shape[0]), "max", -1, "drop")
+    upto = cumsum(condition, 0)
+    number = elementwise.where(condition, upto - 1, -1)
+    first = scatter((extent,), number, arange(condition.shape[0]), "max", -1, "drop")
+    found = upto[-1]
+    if truncate or surely_at_most(condition.shape[0], extent):
+        return first
+    return held(
+        [first], found > extent, found, at_most(what, "size", extent, "elements are taken")
+    )[0]

@@ -20,6 +20,7 @@ from ted.ir.dtypes import BOOL, INT64
 from ted.ir.equations import Clock, Equation, Tensor, identity
 from ted.ir.exact_indices import exact_indices
 from ted.ir.expressions import Expr, postorder
+from ted.ir.index_bounds import out_of_bounds
 from ted.ir.index_ranges import overflow
 from ted.ir.paths import path_conditions
 from ted.ir.scalar import (
@@ -111,7 +112,7 @@ def _equation(
     condition, body = exact_indices(_renumber([condition, body], position), extents)
     domain = domain_of(condition, extents)
     _check_indices(condition, body, axes, domain, reduction)
-    return Equation(
+    equation = Equation(
         extents,
         len(parallel),
         domain,
@@ -122,6 +123,22 @@ def _equation(
         tuple(axis.name for axis in axes),
         "first" if reduction is None else reduction.ties,
     )
+    what = "compute" if reduction is None else reduction.what
+    return checked(equation, what, extents[: len(parallel)], condition)
+
+
+def checked(
+    equation: Equation, what: str, shape: Sequence[Extent], condition: Expr = TRUE
+) -> Equation:
+    """The equation of a tensor of `shape`, whose affine accesses lie inside their tensors.
+
+    `condition` holds at the points of its domain.
+    Raises: FrontendError at the equation for one that does not.
+    """
+    found = out_of_bounds(equation, shape, condition)
+    if found is not None:
+        raise FrontendError(f"{what}: {found}", equation.location)
+    return equation
 
 
 def _check_indices(

@@ -19,17 +19,23 @@ from ted.frontend.indexing import integers, take
 from ted.frontend.layout import broadcast_to, flatten
 from ted.frontend.locations import fail
 from ted.frontend.searching import searchsorted
+from ted.frontend.stated_bounds import at_most, held
 from ted.frontend.tensors import Tensor
 
 
 def repeat(
-    x: Any, count: Any, axis: int | None = None, total_repeat_length: int | None = None
+    x: Any,
+    count: Any,
+    axis: int | None = None,
+    total_repeat_length: int | None = None,
+    truncate: bool = False,
 ) -> Tensor:
     """Every element repeated `count` times along `axis`, or element k `count[k]` times.
 
     Without an axis x is taken in row-major order.  Counts that are data, of which negative ones
-    count as 0, take `total_repeat_length`, the extent of the result: what is more is cut off, and
-    the last element fills up what is less, as in JAX.
+    count as 0, take `total_repeat_length`, the extent of the result: the last element fills up what
+    is less, as in JAX; more is an ExecutionError when the program runs, or cut off by
+    `truncate=True`.
     Raises: FrontendError for a dim that x does not have, a count that is negative or no integer,
     or counts that are data without a length.
     """
@@ -37,8 +43,11 @@ def repeat(
     if axis is None:
         x, axis = flatten(x), 0
     along = checks.axis_of(axis, x.ndim, "repeat")
+    truncate = checks.flag(truncate, "repeat: truncate")
     if total_repeat_length is not None or isinstance(count, Tensor):
-        return _to_length(x, count, along, total_repeat_length)
+        return _to_length(x, count, along, total_repeat_length, truncate)
+    if truncate:
+        fail("repeat: truncate=True cuts off at total_repeat_length, got none")
     if isinstance(count, (tuple, list)) or is_array(count):
         return _repeated_each(x, [*count], along)
     times = checks.shape_of((count,), x.dtype, "repeat: count")[0]
@@ -63,7 +72,7 @@ def _repeated_each(x: Tensor, counts: list[Any], along: int) -> Tensor:
     return x[(*(slice(None),) * along, at)]
 
 
-def _to_length(x: Tensor, count: Any, along: int, length: Any) -> Tensor:
+def _to_length(x: Tensor, count: Any, along: int, length: Any, truncate: bool) -> Tensor:
     """Element k along a dim so often as counts say that may be data, to an extent that is known."""
     if length is None:
         fail(
@@ -76,4 +85,8 @@ def _to_length(x: Tensor, count: Any, along: int, length: Any) -> Tensor:
     if counts.shape not in ((), (1,), (extent,)):
         fail(f"repeat: one count for each of {extent} elements, got shape {counts.shape}")
     ends = cumsum(maximum(broadcast_to(counts, (extent,)), 0), 0)
-    return take(x, searchsorted(ends, arange(total), side="right"), along, mode="clip")
+    places = searchsorted(ends, arange(total), side="right")
+    if not truncate and extent:
+        rule = at_most("repeat", "total_repeat_length", total, "elements")
+        (places,) = held([places], ends[-1] > total, ends[-1], rule)
+    return take(x, places, along, mode="clip")

@@ -23,6 +23,7 @@ from ted.domain import parameters
 from ted.domain.sizes import Extent
 from ted.frontend.arithmetic import constant
 from ted.frontend.axes import reduce_axis
+from ted.frontend.closing_expressions import checked
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import to_tensor, where
 from ted.frontend.indexing import place
@@ -116,6 +117,7 @@ class Writes:
         equation = equations.Equation(
             extents, len(direct), box, tuple(write), combine, body, here()
         )
+        equation = checked(equation, self.what, self.shape)
         first, fill = (), neutral
         if isinstance(begin, Tensor):
             first, fill = (copied(begin, wide),), None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ted.domain.sizes import surely_at_most
 from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
@@ -15,6 +16,7 @@ from ted.frontend.locations import fail
 from ted.frontend.reductions import any
 from ted.frontend.scattering import scatter
 from ted.frontend.sorting import sort
+from ted.frontend.stated_bounds import at_most, held
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, INT64, promote
 
@@ -71,14 +73,15 @@ def isin(x: Any, values: Any) -> Tensor:
     return compute(x.shape, lambda *i: any(x[i] == values[r], axis=r), name="isin")
 
 
-def unique(x: Any, size: int, fill: Any = None) -> Tensor:
-    """The first `size` of the distinct elements of x in rising order, NaN once.
+def unique(x: Any, size: int, fill: Any = None, truncate: bool = False) -> Tensor:
+    """The distinct elements of x in rising order, NaN once, at most `size`.
 
-    What there is not is `fill`, by default the least element.
+    What there is not is `fill`, by default the least element.  More are an ExecutionError when the
+    program runs; of them `truncate=True` takes the first.
     Shapes: result (size).
     Raises: FrontendError for a negative size, or an x without elements.
     """
-    x = flatten(to_tensor(x, "unique"))
+    x, truncate = flatten(to_tensor(x, "unique")), checks.flag(truncate, "unique: truncate")
     count = checks.shape_of((size,), x.dtype, "unique: size")[0]
     if not x.shape[0]:
         fail("unique: takes at least one element, got none")
@@ -97,4 +100,8 @@ def unique(x: Any, size: int, fill: Any = None) -> Tensor:
     written = scatter((count,), at, where(first, numbers, start), init=start, mode="drop")
     known = compute((count,), lambda i: i <= place[x.shape[0] - 1], name="known")
     rest = numbers[0] if fill is None else fill
-    return cast(where(known, written, rest), x.dtype)
+    result = cast(where(known, written, rest), x.dtype)
+    if truncate or surely_at_most(x.shape[0], count):
+        return result
+    found = place[x.shape[0] - 1] + 1
+    return held([result], found > count, found, at_most("unique", "size", count, "elements"))[0]

@@ -19,6 +19,7 @@ from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.arithmetic import constant
 from ted.frontend.captures import captured, is_array
+from ted.frontend.closing_expressions import checked
 from ted.frontend.elementwise import maximum, minimum, where
 from ted.frontend.known_indices import Known
 from ted.frontend.locations import fail, here
@@ -181,7 +182,7 @@ def _mapped(x: Tensor, parts: Sequence[Part], values: Tensor, combine: str) -> T
     box = parameters.box(extents)
     equation = equations.Equation(extents, len(extents), box, tuple(write), "set", body, here())
     name = f"{x.name}_{combine}"
-    pieces = (copied(x, x.dtype), equation)
+    pieces = (copied(x, x.dtype), checked(equation, name, x.shape))
     return wrap(equations.Tensor(name, x.shape, x.dtype, None, pieces, here()))
 
 

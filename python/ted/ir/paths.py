@@ -54,6 +54,21 @@ def _conditions(roots: Sequence[Expr], follows: Callable[[Expr, Expr], bool]) ->
     return conditions
 
 
+def certain_terms(*roots: Expr) -> dict[Expr, frozenset[Expr]]:
+    """For every node below the roots, terms that hold wherever its value is used.
+
+    They say less than `path_conditions`, and take a fraction of its time.
+    """
+    held: dict[Expr, frozenset[Expr]] = dict.fromkeys(roots, frozenset())
+    for node in reversed(postorder(*roots)):
+        here = held[node]
+        for position, argument in enumerate(node.args):
+            decided = _decided(node, position)
+            use = here if decided is TRUE else here.union(conjuncts(decided))
+            held[argument] = held[argument] & use if argument in held else use
+    return held
+
+
 def _decided(node: Expr, position: int) -> Expr:
     """What the first argument of a choice is where another one is used."""
     if position == 0 or node.op not in _CHOICES:

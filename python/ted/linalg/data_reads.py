@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ted.errors import stated_rule
 from ted.mlir import arith, func, ir, scf, tensor
 from ted.mlir.locations import source_location
 from ted.mlir.queries import operations
@@ -142,9 +143,10 @@ def _identifier(target: ir.Value) -> int:
     block = ir.InsertionPoint.current.block
     module = _module_of(block.owner.operation)
     known = indexed_accesses(module)
-    around = ir.Location.current
+    name = tensor_name(target)
+    around = target.location if stated_rule(name) else ir.Location.current  # where it was stated
     place = None if around is None else source_location(around)
-    access = tensor_name(target), "" if place is None else str(place)
+    access = name, "" if place is None else str(place)
     if access not in known:
         known.append(access)
         for table, texts in zip((TENSOR_NAMES, PLACES), zip(*known, strict=True), strict=True):

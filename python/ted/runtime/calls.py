@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ted._runtime import EndlessLoop, IndexFault, Kernel
-from ted.errors import CompileError, ExecutionError
+from ted.errors import CompileError, ExecutionError, index_message
 from ted.runtime.buffers import ArgSpec, allocate, as_array, as_input, check, to_numpy
 from ted.runtime.sharing import is_shared
 from ted.runtime.targets import Targets, is_number, targets_of, wrong_count
@@ -168,10 +168,7 @@ class BoundFunction:
 
     def _index_error(self, tensor: int, dim: int, value: int, extent: int) -> ExecutionError:
         name, place = self._accesses.get(tensor, (f"number {tensor}", ""))
-        return ExecutionError(
-            f"{self.name}: index out of range: tensor {name} has extent {extent} in dim {dim}, "
-            f"got index {value}" + (f", at {place}" if place else "")
-        )
+        return ExecutionError(index_message(self.name, name, dim, extent, value, place))
 
     def _call_into(self, arrays: Sequence[Any], targets: Targets) -> tuple[Any, ...]:
         """Run into the caller's arrays: directly where the kernel takes them, else by copying.

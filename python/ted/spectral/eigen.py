@@ -83,7 +83,7 @@ def _eigh(a: Tensor) -> tuple[Tensor, Tensor]:
     # eigenvectors, and those of rows that rotations have made orthogonal are the rows themselves.
     bound = max(sum(absolute(a), -1, keepdims=True), -2, keepdims=True)
     shift = where(bound > 0, 2 * bound, 1)
-    rows = orthogonal(a + shift * eye(n, dtype=a.dtype), n)
+    rows = orthogonal(a + shift * eye(n, dtype=a.dtype), n, "eigh")
     v = matrix_transpose(rows / sqrt(sum(rows * rows, -1, keepdims=True)))
     w = sum(v * matmul(a, v), -2)
     order = argsort(w)

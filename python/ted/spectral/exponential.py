@@ -49,7 +49,7 @@ def expm(a: Any, max_squarings: int = 16) -> Tensor:
         k, x = state
         return k + 1, where(expand_dims(count > k, (-2, -1)), matmul(x, x), x)
 
-    found = while_loop(going, step, (0, small), max_steps=most)[1]
+    found = while_loop(going, step, (0, small), max_steps=most, truncate=True)[1]
     known = expand_dims(size <= _REACH * 2.0**most, (-2, -1))
     return cast(where(known, found, nan), dtype)
 

@@ -15,24 +15,25 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from ted.api.control_flow import while_loop
+from ted.api.control_flow import loop
 from ted.frontend import checks, elementwise
-from ted.frontend.elementwise import absolute, where
+from ted.frontend.element_types import finfo
+from ted.frontend.elementwise import absolute, maximum, minimum, where
 from ted.frontend.joining import concatenate, pad
 from ted.frontend.layout import expand_dims
 from ted.frontend.reductions import any, sum
 from ted.frontend.tensors import Tensor
 from ted.spectral.ranges import rounding
 
-_SWEEPS = 40  # some ten are made: this is only an end to what rounds in circles
+_SWEEPS = 40  # some ten are made
 
 
-def orthogonal(x: Tensor, width: int) -> Tensor:
+def orthogonal(x: Tensor, width: int, what: str) -> Tensor:
     """The rows of x, rotated so that the first `width` elements of each two are orthogonal.
 
     Their order is any.
     Shapes: x (..., n, k), result alike.
-    Raises: FrontendError for symbolic extents.
+    Raises: FrontendError for symbolic extents; `what` says which function does not converge.
     """
     n, tolerance = checks.integer(x.shape[-2], "orthogonal: n"), rounding(x) * sqrt(width)
     half = (n + 1) // 2
@@ -50,7 +51,8 @@ def orthogonal(x: Tensor, width: int) -> Tensor:
         return where(any(active), 0, quiet + 1), *_moved(above, below)
 
     start = (0, x[..., :half, :], x[..., half:, :])
-    _, above, below = while_loop(going, step, start, max_steps=_SWEEPS * (2 * half - 1))
+    rule = f"{what}: rotations converge within {_SWEEPS} sweeps of all pairs, got none before round"
+    _, above, below = loop(going, step, start, _SWEEPS * (2 * half - 1), rule)
     return concatenate([above, below], -2)[..., n % 2 :, :]
 
 
@@ -58,9 +60,14 @@ def _turned(above: Tensor, below: Tensor, width: int, tolerance: float) -> Any:
     """Whether each pair was turned, and both rows of it, which are orthogonal then."""
     a, b = above[..., :width], below[..., :width]
     own, other, shared = sum(a * a, -1), sum(b * b, -1), sum(a * b, -1)
-    active = absolute(shared) > tolerance * elementwise.sqrt(own) * elementwise.sqrt(other)
+    kind = finfo(own.dtype)
+    least = kind.smallest_normal / kind.eps  # below it squares do not tell how long a row is
+    length = elementwise.sqrt(maximum(own, least)) * elementwise.sqrt(maximum(other, least))
+    active = absolute(shared) > tolerance * length
     ratio = (other - own) / (2 * where(active, shared, 1))
-    size = 1 / (absolute(ratio) + elementwise.sqrt(1 + ratio * ratio))
+    steep = absolute(ratio)
+    near = minimum(steep, 1 / kind.eps)  # beyond, the root is the ratio, whose square is infinite
+    size = 1 / (steep + maximum(steep, elementwise.sqrt(1 + near * near)))
     tangent = where(active, where(ratio < 0, -size, size), 0)
     cosine = expand_dims(1 / elementwise.sqrt(1 + tangent * tangent), -1)
     sine = expand_dims(tangent, -1) * cosine

@@ -45,7 +45,9 @@ def scaled(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     largest = max(absolute(a), (-2, -1), init=0, keepdims=True)
     whole = isfinite(largest)
     one = ones_like(largest)
-    by = where(largest > limit, one / factor, where(largest < 1 / limit, one * factor, one))
+    least, most = finfo(a.dtype).smallest_normal, 2.0 ** (a.dtype.exponent - _GUARD)
+    small = where(largest < least, one * most, where(largest < 1 / limit, one * factor, one))
+    by = where(largest > limit, one / factor, small)
     return where(whole, a * by, 0), where(whole, 1 / by, nan), whole
 
 

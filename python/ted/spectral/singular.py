@@ -94,7 +94,7 @@ def _factors(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     q, r = reflected(a) if m > n else (None, a)
     # Rotations of the columns of r: what they are is kept beside them.
     unit = broadcast_to(eye(n, dtype=a.dtype), (*a.shape[:-2], n, n))
-    rows = orthogonal(concatenate([matrix_transpose(r[..., :n, :]), unit], -1), n)
+    rows = orthogonal(concatenate([matrix_transpose(r[..., :n, :]), unit], -1), n, "svd")
     s = sqrt(sum(rows[..., :n] ** 2, -1))
     order = argsort(s, descending=True)
     s = take_along_axis(s, order, -1, mode="unchecked")

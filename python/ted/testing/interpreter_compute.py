@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ted.dialects.ted import ComputeOp
-from ted.errors import ExecutionError
+from ted.errors import ExecutionError, stated_rule
 from ted.mlir import ir
 from ted.testing.interpreter_affine import condition_text, evaluated, map_texts
 from ted.testing.interpreter_scalars import computed_in
@@ -308,7 +308,9 @@ class _Nest:
     # -------------------------------------------------------------- failures
 
     def outside(self, what: str, at: tuple[int, ...], point: tuple[int, ...]) -> None:
-        """An index outside its tensor."""
+        """An index outside its tensor, or a bound that is stated."""
+        if rule := stated_rule(what):
+            raise self.error(f"{rule.partition(' of ')[2]} {at[0]}")
         raise self.error(f"{what} stays inside, got index {list(at)} at point {list(point)}")
 
     def unwritten(self, what: str, at: tuple[int, ...], point: tuple[int, ...]) -> None:

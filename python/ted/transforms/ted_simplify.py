@@ -29,10 +29,11 @@ from ted.ir.equations import (
 )  # fmt: skip
 from ted.ir.expressions import Expr, postorder
 from ted.ir.rewriting import SystemPass
-from ted.ir.scalar import TRUE, add, const, dim, is_const, reads_data, rewrite
+from ted.ir.scalar import TRUE, add, const, dim, is_const, loads, reads_data, rewrite
 from ted.ir.unknowns import is_inside
 from ted.transforms.copies import compose_copies
 from ted.transforms.demanded_boxes import shrink_to_demand
+from ted.transforms.index_checks import checked_reads
 from ted.transforms.single_points import drop_unit_reductions, map_single_points
 
 
@@ -89,8 +90,10 @@ def tidy_equations(tensor: Tensor, equations: Sequence[Equation]) -> tuple[Equat
 def _with_constants(equation: Equation) -> Equation:
     """Reads of tensors that are one number everywhere become that number.
 
-    Not an index that leaves its tensor: it stays data, which is checked when the program runs.
+    Not at an index that may leave its tensor: it stays data, which is checked when the program
+    runs.
     """
+    tested = _tested_reads(equation)
 
     def is_inside_still(args: Sequence[Expr], shape: Sequence[Extent]) -> bool:
         pairs = zip(args, shape, strict=True)
@@ -99,12 +102,23 @@ def _with_constants(equation: Equation) -> Equation:
     def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
         if node.op != "load":
             return None
-        if node.attr.fill is not None and not node.attr.equations:
-            return const(node.attr.fill, node.dtype)
+        if _is_number(node.attr):
+            return None if node in tested else const(node.attr.fill, node.dtype)
         was_data = reads_data(*node.args) and not reads_data(*args)
         return node if was_data and not is_inside_still(args, node.attr.shape) else None
 
     return with_expressions(equation, rewrite(equation.expressions, visit))
+
+
+def _is_number(tensor: Tensor) -> bool:
+    return tensor.fill is not None and not tensor.equations
+
+
+def _tested_reads(equation: Equation) -> set[Expr]:
+    """The reads of such tensors at data that are not proved to be inside."""
+    asked = {r for r in equation.reads if _is_number(r.attr) and reads_data(*r.args)}
+    tested = {r for r, dims in checked_reads(equation).items() if dims} if asked else set()
+    return asked & tested.union(loads(*equation.write))
 
 
 def _is_dead(equation: Equation) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ted
-from ted.errors import CompileError, ExecutionError, TedError, VerifyError
+from ted.errors import CompileError, ExecutionError, FrontendError, TedError
 
 CALL = """x = ted.placeholder((3,), "float64", name="x")
 f = ted.compile([x], x * 2)
@@ -29,7 +29,7 @@ ted.compile([x], x, target="gpu")
 """
 PROGRAMS: dict[str, tuple[str, type[TedError], int]] = {
     "call": (CALL, ExecutionError, 3),
-    "bounds": (BOUNDS, VerifyError, 2),
+    "bounds": (BOUNDS, FrontendError, 2),
     "target": (TARGET, CompileError, 2),
 }
 

@@ -10,6 +10,7 @@ from ted.errors import (
     DerivativeError,
     DomainError,
     ExecutionError,
+    FrontendError,
     PassFailed,
     TedError,
     VerifyError,
@@ -126,15 +127,14 @@ def test_a_window_that_may_not_fit_names_the_missing_promise() -> None:
 def test_a_read_that_leaves_a_symbolic_extent_is_found_with_a_size() -> None:
     n = ted.size("n", min=2)
     x = ted.placeholder((n,), "float64", name="x")
-    y = ted.compute((n,), lambda i: x[i + 1] + x[i], name="y")
-    f = ted.compile([x], y)
-    with (
-        dialects.session(),
-        pytest.raises(
-            VerifyError, match=r"index d0 \+ 1.* extent n in dim 0, first at d0=1 for n = 2"
-        ),
-    ):
-        TedCheckBounds().run(ir.Module.parse(f.ir()))
+    message = r"index i \+ 1, tensor x has extent n in dim 0, first at i=1 for n = 2; .*min="
+    with pytest.raises(FrontendError, match=message):
+        ted.compute((n,), lambda i: x[i + 1] + x[i], name="y")
+    text = ted.compile([x], ted.compute((n,), lambda i: x[n - 1 - i] + x[i])).ir()
+    beyond = text.replace("-d0 + s0 - 1", "d0 + 1")
+    message = r"index d0 \+ 1.* extent n in dim 0, first at d0=1 for n = 2"
+    with dialects.session(), pytest.raises(VerifyError, match=message):
+        TedCheckBounds().run(ir.Module.parse(beyond))
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,12 @@ def test_specialise_refuses_what_is_no_size(value: object, message: str) -> None
 def test_the_size_at_which_a_read_leaves_is_that_of_the_user(least: int) -> None:
     n = ted.size("n", min=least, multiple_of=4)
     x = ted.placeholder((n,), "float64", name="x")
-    text = ted.compile([x], ted.compute((n,), lambda i: x[i + 1])).ir()
+    with pytest.raises(FrontendError, match="first at i=3 for n = 4"):
+        ted.compute((n,), lambda i: x[i + 1])
+    text = ted.compile([x], ted.compute((n,), lambda i: x[n - 1 - i])).ir()
+    beyond = text.replace("-d0 + (s0 floordiv 4) * 4 - 1", "d0 + 1")
     with dialects.session(), pytest.raises(VerifyError, match="first at d0=3 for n = 4"):
-        TedCheckBounds().run(ir.Module.parse(text))
+        TedCheckBounds().run(ir.Module.parse(beyond))
 
 
 def test_a_size_that_no_shape_says_is_asked_for() -> None:

@@ -28,8 +28,8 @@ def test_compress_takes_the_first_that_hold(runner) -> None:
     sizes = (0, 1, 7, 20)
 
     def function(x, rows):
-        many = [ted.compress(x > 0, x, size=n, fill=0.5) for n in sizes]
-        return [*many, *(ted.compress(rows, x, 0, size=n) for n in (3, 1))]
+        many = [ted.compress(x > 0, x, size=n, fill=0.5, truncate=True) for n in sizes]
+        return [*many, *(ted.compress(rows, x, 0, size=n, truncate=True) for n in (3, 1))]
 
     found = runner(function, X, ROWS)
     for n, result in zip(sizes, found, strict=False):
@@ -40,7 +40,7 @@ def test_compress_takes_the_first_that_hold(runner) -> None:
 
 def test_where_gives_the_indices_of_a_given_number() -> None:
     def function(x):
-        positive = ted.where(x > 0, size=4)
+        positive = ted.where(x > 0, size=4, truncate=True)
         return [*positive, *ted.where(x > 9, size=2, fill=-3), x[positive]]
 
     found, wanted = run(function, X), np.nonzero(X > 0)
@@ -53,11 +53,11 @@ def test_where_gives_the_indices_of_a_given_number() -> None:
 
 def test_gradients_reach_what_was_chosen() -> None:
     def function(x, rows):
-        taken = ted.compress(x > 0.1, x * x, size=6)
+        taken = ted.compress(x > 0.1, x * x, size=6, truncate=True)
         return ted.sum(ted.sin(taken)) + ted.sum(ted.compress(rows, x, 0, size=3)[:, 1] ** 3)
 
     check_grads(function, (X, ROWS), order=2, modes=("rev",))
-    gradient = ted.grad(lambda x: ted.sum(ted.compress(x > 0.1, x, size=3)))(X)
+    gradient = ted.grad(lambda x: ted.sum(ted.compress(x > 0.1, x, size=3, truncate=True)))(X)
     first = np.nonzero((X > 0.1).reshape(-1))[0][:3]
     np.testing.assert_array_equal(np.nonzero(gradient.reshape(-1))[0], first)
 

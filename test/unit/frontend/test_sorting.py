@@ -283,7 +283,7 @@ def test_places_in_a_sorted_vector() -> None:
 def test_distinct_elements_and_membership() -> None:
     x = np.array([3, 1, 3, 0, 1, 5])
     some, most, filled, members = run(
-        lambda t: [ted.unique(t, 3), ted.unique(t, 6), ted.unique(t, size=6, fill=9),
+        lambda t: [ted.unique(t, 3, truncate=True), ted.unique(t, 6), ted.unique(t, size=6, fill=9),
                    ted.isin(t, [1, 5])], x,
     )  # fmt: skip
     np.testing.assert_array_equal(some, [0, 1, 3])

@@ -86,7 +86,7 @@ def test_steps_after_the_condition_failed_are_a_test() -> None:
     def small(val):
         return ted.sum(val["h"] ** 2) < 40.0
 
-    found = ted.while_loop(small, doubled, {"count": 0, "h": x}, 1000)
+    found = ted.while_loop(small, doubled, {"count": 0, "h": x}, 1000, truncate=True)
     text = ted.compile([x, w], found["h"]).ir("linalg")
     loop = text[text.index("scf.for") :]
     behind = [part.split("} else {")[0] for part in loop.split("scf.if ")[1:]]
