@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ted.api.functions import Function
+from ted.api.index_lambdas import of_elements
 from ted.frontend.checks import check_callable
 from ted.frontend.functions import as_tensor, has_tensors
 from ted.frontend.tensors import Tensor, pointwise
@@ -31,14 +32,18 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
     compiled = Function(fn)
 
     @functools.wraps(fn)
-    def checkpointed(*args: Any) -> Any:
-        if not has_tensors(args, {}):
-            return compiled(*args)
-        leaves, tree = flatten(fn(*args))
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        if not has_tensors(args, kwargs):
+            return compiled(*args, **kwargs)
+        return marked(*args, **kwargs)
+
+    @of_elements("checkpoint")
+    def marked(*args: Any, **kwargs: Any) -> Any:
+        leaves, tree = flatten(fn(*args, **kwargs))
         known = {k for k, (_, value) in enumerate(leaves) if value is not None}
         raw = [as_tensor(leaves[k][1], leaves[k][0], "checkpoint") for k in sorted(known)]
         results = [pointwise(lambda x: x, r.name, r) for r in raw]
-        given = [x for _, x in flatten(args)[0] if isinstance(x, Tensor)]
+        given = [x for _, x in flatten((args, kwargs))[0] if isinstance(x, Tensor)]
         nodes = ([t.node for t in tensors] for tensors in (results, raw, given))
         mark_recomputed(*nodes)
         made = iter(results)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ted.api.index_lambdas import has_scalars, of_elements
 from ted.api.scanning import scan
 from ted.api.weak_numbers import beside, is_weak, paired
 from ted.domain.sizes import Size
@@ -25,7 +26,6 @@ from ted.frontend.elementwise import cast, where
 from ted.frontend.functions import as_tensor
 from ted.frontend.locations import fail
 from ted.frontend.notes import Note, here_in_notes, record, taken
-from ted.frontend.scalars import Scalar
 from ted.frontend.stated_bounds import held
 from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import Tree, flatten, unflatten
@@ -51,7 +51,7 @@ def cond(
     if isinstance(pred, (bool, np.bool_)):
         name, fn = ("true_fun", true_fun) if pred else ("false_fun", false_fun)
         return called(f"cond: {name}", "true_fun(*operands)", fn, *operands)
-    if isinstance(pred, Scalar):
+    if has_scalars((pred, operands)):
         return _choice(pred, true_fun, false_fun, operands)
     pred = as_tensor(pred, "", "cond", "pred")
     if pred.dtype != BOOL:
@@ -122,6 +122,7 @@ def _check_alike(yes: Leaves, tree: Tree, no: Leaves, other: Tree) -> None:
 # ------------------------------------------------------------------ loops
 
 
+@of_elements("while_loop")
 def while_loop(
     cond_fun: Callable[[Any], Any],
     body_fun: Callable[[Any], Any],
@@ -211,6 +212,7 @@ def _next_carry(given: Any, val: Any) -> Any:
     return unflatten(tree, iter(carry))
 
 
+@of_elements("fori_loop")
 def fori_loop(
     lower: Any,
     upper: Any,

@@ -8,6 +8,7 @@ from typing import Any
 
 from ted.api.decorators import Decorator
 from ted.api.functions import Function
+from ted.api.index_lambdas import of_elements
 from ted.api.user_derivatives import adjoint_nodes
 from ted.autodiff.override import Override
 from ted.errors import DerivativeError
@@ -62,6 +63,11 @@ class CustomVjp(Decorator):
             fail(f"custom_vjp: arguments are given by position, got {', '.join(kwargs)}=")
         if not has_tensors(args, {}):
             return self._compiled(*args)
+        return self._marked(*args)
+
+    @of_elements("custom_vjp")
+    def _marked(self, *args: Any) -> Any:
+        """The results on tensors, each with its derivative."""
         leaves, tree = flatten(self._fn(*args))
         raw = [as_tensor(value, path, "custom_vjp") for path, value in leaves]
         results = [_copied(r) for r in raw]

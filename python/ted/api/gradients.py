@@ -11,13 +11,16 @@ from typing import Any
 
 from ted.api.differentiating import differentiate
 from ted.api.functions import Function, batch_of, function
+from ted.api.index_lambdas import of_elements
 from ted.api.lifting import lift
 from ted.api.options import options_for
 from ted.api.wanted_arguments import Argnums, check_floats, result_and_aux, wanted_arguments
 from ted.errors import DerivativeError
 from ted.frontend.checks import check_callable
 from ted.frontend.complex_pairs import Complex
+from ted.frontend.functions import as_tensor
 from ted.frontend.notes import recording
+from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import NestsDiffer, flatten, spread, unflatten
 
@@ -80,6 +83,7 @@ def _differentiated(
     check_callable(fn, "grad")
     wanted = wanted_arguments(fn, argnums, "grad")
 
+    @of_elements("grad")
     @functools.wraps(fn)
     def derive(*args: Any, **kwargs: Any) -> Any:
         lifted = lift((args, kwargs))
@@ -116,6 +120,7 @@ def vjp(
     if has_aux:
         result, *aux = result_and_aux(result, "vjp")
 
+    @of_elements("vjp")
     def pullback_of(*all_args: Any) -> Any:
         lifted = lift(all_args)
         *args, cotangent = lifted.arguments
@@ -180,6 +185,8 @@ def _check_scalar(value: Any) -> None:
             f"grad: the function must return a real scalar, got {value.dtype}{list(value.shape)}; "
             "take ted.real, ted.imag or ted.abs of it, or use ted.vjp for a cotangent"
         )
+    if isinstance(value, Scalar):
+        as_tensor(value, "", "grad")  # which refuses it
     if not isinstance(value, Tensor):
         raise DerivativeError(
             f"grad: the function must return one tensor, got {type(value).__name__}; "

@@ -8,6 +8,7 @@ from typing import Any
 
 from ted.api.derived import derived
 from ted.api.functions import Function
+from ted.api.index_lambdas import of_elements
 from ted.api.lifting import lift
 from ted.api.options import options_for
 from ted.api.overrides import batched
@@ -40,6 +41,7 @@ def laplacian(
     check_callable(fn, "laplacian")
     wanted = wanted_arguments(fn, argnums, "laplacian")
 
+    @of_elements("laplacian")
     @functools.wraps(fn)
     def sums(*args: Any, **kwargs: Any) -> Any:
         lifted = lift((args, kwargs))

@@ -14,6 +14,7 @@ from ted.api.derived import derived
 from ted.api.differentiating import differentiate
 from ted.api.functions import Function
 from ted.api.gradients import grad
+from ted.api.index_lambdas import of_elements
 from ted.api.lifting import lift
 from ted.api.options import options_for
 from ted.api.overrides import batched
@@ -70,7 +71,7 @@ def jvp(
 
     for name in ("__wrapped__", "__signature__"):  # its parameters are not those of fn
         pushed.__dict__.pop(name, None)
-    compiled = Function(pushed, options_for(fn, target, deterministic))
+    compiled = Function(of_elements("jvp")(pushed), options_for(fn, target, deterministic))
     return compiled(tuple(primals), tuple(tangents))
 
 
@@ -191,6 +192,7 @@ def _jacobian_function(
 ) -> Function:
     wanted = wanted_arguments(fn, argnums, "jacobian")
 
+    @of_elements("jacobian")
     @functools.wraps(fn)
     def all_derivatives(*args: Any, **kwargs: Any) -> Any:
         lifted = lift((args, kwargs))

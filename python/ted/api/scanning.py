@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any
 
+from ted.api.index_lambdas import of_elements
 from ted.api.lifting import placeholder_like
 from ted.api.overrides import batched, leading
 from ted.api.weak_numbers import beside, is_rehearsed, rehearsed, settled
@@ -37,6 +38,7 @@ from ted.transforms.batching import Batched
 from ted.transforms.forgotten import forget
 
 
+@of_elements("scan")
 def scan(
     step: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,

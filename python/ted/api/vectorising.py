@@ -8,6 +8,7 @@ from types import NoneType
 from typing import Any
 
 from ted.api.functions import Function
+from ted.api.index_lambdas import of_elements
 from ted.api.lifting import placeholder_like
 from ted.api.options import options_for
 from ted.api.overrides import batched, leading, move_axis
@@ -45,6 +46,7 @@ def vmap(
 
     check_callable(fn, "vmap")
 
+    @of_elements("vmap")
     @functools.wraps(fn)
     def vectorised(*args: Any, **kwargs: Any) -> Any:
         axes = _per_argument(in_axes, len(args))

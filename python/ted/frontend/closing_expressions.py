@@ -13,11 +13,19 @@ from ted.domain import parameters, sets
 from ted.domain.sizes import Extent
 from ted.errors import FrontendError
 from ted.frontend.axes import Axis
-from ted.frontend.lazy_reductions import PendingTensor, Reduction, free_axes, pending_reads
+from ted.frontend.lazy_reductions import Call, PendingTensor, Reduction, free_axes, pending_reads
 from ted.frontend.locations import fail, here
 from ted.ir import affine
 from ted.ir.dtypes import BOOL, INT64
-from ted.ir.equations import Clock, Equation, Tensor, identity
+from ted.ir.equations import (
+    Clock,
+    Equation,
+    Tensor,
+    components,
+    identity,
+    operands,
+    topological,
+)  # fmt: skip
 from ted.ir.exact_indices import exact_indices
 from ted.ir.expressions import Expr, postorder
 from ted.ir.index_bounds import out_of_bounds
@@ -27,6 +35,7 @@ from ted.ir.scalar import (
     FALSE,
     TRUE,
     cast,
+    const,
     dim,
     dims_used,
     land,
@@ -34,6 +43,7 @@ from ted.ir.scalar import (
     lor,
     replace_tensors,
     rewrite,
+    select,
 )
 
 
@@ -185,13 +195,46 @@ def outline(body: Expr, path: Expr, root: str) -> Expr:
 
 
 def _close_pending(tensor: PendingTensor, path: Expr, root: str) -> Tensor:
-    assert tensor.reduction is not None
+    source = tensor.source
+    assert source is not None
+    if isinstance(source, Call):
+        return _close_call(source, path, root)[tensor.position]
     path = _restrict(path, tensor)
     if path not in tensor.closed:
         name = f"{root}_{tensor.name}"
-        made = close_reduction(name, tensor.axes, tensor.reduction, path, root)
-        tensor.closed[path] = made
+        tensor.closed[path] = close_reduction(name, tensor.axes, source, path, root)
     return tensor.closed[path]
+
+
+def _close_call(call: Call, path: Expr, root: str) -> Sequence[Tensor]:
+    """The results of a call, of arguments that are 0 where a condition on its axes does not hold.
+
+    So a root under a condition has no slope that is infinite outside of it.
+    """
+    own = {axis.number for axis in call.axes}
+    path = _keep(path, lambda e: dims_used(e) <= own and not pending_reads(e))
+    if path not in call.closed:
+        affine_path, others = split_condition(path)
+        values = [select(others, a, const(0, a.dtype)) for a in call.arguments]
+        sets_of = [Reduction(call.what, "set", v, (), location=call.location) for v in values]
+        name = f"{root}_{call.what}"
+        given = [close_reduction(name, call.axes, v, affine_path, root) for v in sets_of]
+        call.closed[path] = call.made(given)
+        _give_times(call, given, call.closed[path])
+    return call.closed[path]
+
+
+def _give_times(call: Call, given: Sequence[Tensor], made: Sequence[Tensor]) -> None:
+    """Let what a call makes of a history that is being defined take the steps of that."""
+    clocks = [Clock(k, a.reverse) for k, a in enumerate(call.axes) if a.reverse is not None]
+    before = topological(given)
+    moving = {t for t in before if t.is_input and t.clocks} if clocks else set()
+    for group in components((*given, *made)) if moving else ():
+        if any(o in moving for t in group for o in operands(t)):
+            moving.update(group)
+            for tensor in group:
+                if tensor not in before:  # which has its times
+                    tensor.clocks = (*clocks, *tensor.clocks)
 
 
 def _restrict(path: Expr, tensor: PendingTensor) -> Expr:

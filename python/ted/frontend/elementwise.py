@@ -346,6 +346,11 @@ def to_tensor(x: Any, what: str) -> Tensor:
         return x
     if isinstance(x, Complex):
         refuse(what)
+    if isinstance(x, Scalar):
+        fail(
+            f"{what}: takes tensors and arrays, got {x!r}, a value of an index lambda; write it on "
+            "whole tensors, outside of the lambda"
+        )
     kind = f"{type(x).__module__}.{type(x).__name__}".removeprefix("builtins.")
     advice = "; ted.full makes a tensor of a number" if operand(x) is not None else ""
     return fail(f"{what}: takes tensors and arrays, got {kind}{advice}")

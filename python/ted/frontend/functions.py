@@ -20,6 +20,7 @@ from ted.frontend.creation import full
 from ted.frontend.layout import transpose
 from ted.frontend.locations import fail
 from ted.frontend.notes import Note, recording, say
+from ted.frontend.scalars import Scalar
 from ted.frontend.systems import system_of
 from ted.frontend.tensors import Tensor, placeholder, with_constant
 from ted.frontend.trees import (
@@ -219,9 +220,12 @@ def is_tracing() -> bool:
 
 
 def has_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call is made with tensors, that is while something else is being built."""
+    """Whether a call is made with tensors, that is while something else is being built.
+
+    So are calls with values of an index lambda.
+    """
     leaves, _ = flatten((args, kwargs))
-    return any(isinstance(value, Tensor) for _, value in leaves)
+    return any(isinstance(value, (Tensor, Scalar)) for _, value in leaves)
 
 
 def with_constants(
@@ -327,4 +331,10 @@ def as_tensor(value: Any, path: str, what: str, kinds: str = "results") -> Tenso
     for kind, dtype in ((bool, BOOL), (int, INT64), (float, FLOAT32)):
         if isinstance(value, kind):
             return full((), value, dtype)
-    return fail(f"{what}: {kinds} must be tensors, got {type(value).__name__}{place}")
+    got = f"{type(value).__name__}{place}"
+    if isinstance(value, Scalar):
+        got = (
+            f"{value!r}{place}, a value of an index lambda that was captured; what is called "
+            "inside of the lambda takes such values as arguments"
+        )
+    return fail(f"{what}: {kinds} must be tensors, got {got}")

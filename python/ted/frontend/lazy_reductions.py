@@ -1,12 +1,14 @@
-"""Reductions before they are equations: what is reduced, over which axes, from which start.
+"""Reductions and calls before they are equations: of what, over which axes, from which start.
 
 A reduction may stand alone as the body of a compute, or anywhere inside a larger expression.  In
 the second case it stands for a *pending* tensor over exactly the dims that its body depends on;
-closing the surrounding compute turns that into a tensor with an equation.
+closing the surrounding compute turns that into a tensor with an equation.  So does a function of
+tensors that is called on values of an index lambda (`api/index_lambdas.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ted.errors import SourceLocation
@@ -43,6 +45,30 @@ class Reduction:
         return free_axes(roots, {axis.number for axis in self.axes}, self.what)
 
 
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A function of tensors of rank 0 at every point of `axes`, of which `arguments` depend.
+
+    `made` gives its results, each with the dims `axes`, of the arguments as tensors of these dims.
+    """
+
+    what: str
+    arguments: tuple[Expr, ...]
+    axes: tuple[Axis, ...]
+    made: Callable[[Sequence[Tensor]], Sequence[Tensor]]
+    location: SourceLocation | None = None
+    closed: dict[Expr, Sequence[Tensor]] = field(default_factory=dict)  # by the condition of a use
+
+    def read(self, position: int, dtype: DType) -> Scalar:
+        """A result at the surrounding indices."""
+        shape = tuple(axis.extent for axis in self.axes)
+        tensor = PendingTensor(
+            self.what, shape, dtype, fill=0, location=self.location, source=self, axes=self.axes,
+            position=position,
+        )  # fmt: skip
+        return Scalar(load(tensor, [dim(axis.number) for axis in self.axes]))
+
+
 def free_axes(roots: list[Expr], bound: set[int], what: str) -> list[Axis]:
     """The live axes that the roots mention, apart from those in `bound`.
 
@@ -59,10 +85,11 @@ def free_axes(roots: list[Expr], bound: set[int], what: str) -> list[Axis]:
 
 @dataclass(eq=False)
 class PendingTensor(Tensor):
-    """The placeholder that a nested reduction reads until its surroundings are closed."""
+    """The placeholder of a nested reduction or call until its surroundings are closed."""
 
-    reduction: Reduction | None = None
+    source: Reduction | Call | None = None
     axes: tuple[Axis, ...] = ()
+    position: int = 0  # among the results of a call
     closed: dict[Expr, Tensor] = field(default_factory=dict)  # by the condition of its use
 
 
@@ -99,7 +126,7 @@ def read_pending(reduction: Reduction) -> Expr:
         reduction.dtype,
         fill=0,
         location=reduction.location,
-        reduction=reduction,
+        source=reduction,
         axes=axes,
     )
     return load(tensor, [dim(axis.number) for axis in axes])

@@ -265,9 +265,9 @@ _in_lambda: ContextVar[bool] = ContextVar("in_lambda", default=False)
 
 
 @contextmanager
-def tracing() -> Iterator[None]:
+def tracing(is_lambda: bool = True) -> Iterator[None]:
     """While an index lambda runs, subscripts of numbers alone read elements."""
-    token = _in_lambda.set(True)
+    token = _in_lambda.set(is_lambda)
     try:
         yield
     finally:

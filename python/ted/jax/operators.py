@@ -22,6 +22,7 @@ from ted.frontend.checks import check_callable
 from ted.frontend.complex_pairs import Complex
 from ted.frontend.elementwise import cast
 from ted.frontend.functions import as_tensor, bound_arguments, spread_arguments
+from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import static_key
 from ted.jax.primitive import call
@@ -53,7 +54,7 @@ class Operator(Decorator):
         """
         bound = bound_arguments(self.function, args, kwargs)
         leaves, tree = jax.tree.flatten([*bound.values()])
-        if any(isinstance(leaf, Tensor | Complex) for leaf in leaves):
+        if any(isinstance(leaf, Tensor | Complex | Scalar) for leaf in leaves):
             return self.function(*args, **kwargs)
         parts = tuple(map(_parts, leaves))
         constants = tuple(None if n else v for v, n in zip(leaves, parts, strict=True))

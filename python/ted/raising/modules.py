@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ted import dialects
+from ted.api.index_lambdas import of_elements
 from ted.errors import FrontendError, VerifyError
 from ted.frontend.captures import captured
 from ted.frontend.complex_creation import pair
@@ -165,6 +166,9 @@ class Raised:
 
         Raises: FrontendError for another number of tensors, or one of another shape or type.
         """
+        return of_elements(self.__name__)(self._of_tensors)(*arguments)
+
+    def _of_tensors(self, *arguments: Any) -> Any:
         found = tuple(map(wrap, self.results(self.opened(arguments))))
         found = tuple(closed(found, self.gives)) if any(self.gives) else found
         return found[0] if len(found) == 1 else found
