@@ -133,3 +133,12 @@ func.func @g(%x: tensor<8xf64>) -> tensor<8xf64> {
 }
 // expected-error @below {{func.func: ted.vjp_of must name a function, got "g"}}
 func.func private @bad(tensor<8xf64>, tensor<8xf64>) -> (tensor<8xf64>, tensor<8xf64>) attributes {ted.vjp_of = "g"}
+
+// -----
+
+func.func @g(%x: tensor<8xf64>, %e: tensor<8xf64>) -> tensor<8xf64> {
+  // expected-error @below {{got linalg.exp; ted-raise-linalg, which comes before this pass, makes equations of it}}
+  %0 = linalg.exp ins(%x : tensor<8xf64>) outs(%e : tensor<8xf64>) -> tensor<8xf64>
+  func.return %0 : tensor<8xf64>
+}
+func.func private @foreign(tensor<8xf64>, tensor<8xf64>, tensor<8xf64>) -> (tensor<8xf64>, tensor<8xf64>) attributes {ted.vjp_of = @g, ted.wrt = array<i64: 0>}

@@ -197,9 +197,11 @@ class CompiledFunction(ArrayFunction, StagedFunction):
         """Bytes of results and temporary buffers that the latest call held at most at once.
 
         Small buffers in the frame of the call, at most 256 KiB in all, are not counted. Before the
-        first call it is that of the results alone; `memory()` counts without one.
+        first call it is what `memory()` counts, of a call on one thread.
         """
-        return self._call.peak_bytes
+        if self._runs and self._call.temporary_bytes:
+            return self._call.peak_bytes
+        return self.memory().peak_bytes
 
     def _translated(self) -> str:
         objects = self._code.made.objects

@@ -112,8 +112,16 @@ class SymbolicFunction(Generic[Function]):
 
     @property
     def peak_bytes(self) -> int:
-        """Bytes that the latest call held at most at once; 0 before the first call."""
-        return getattr(self._latest, "peak_bytes", 0)
+        """Bytes that the latest call held at most at once.
+
+        Raises: CompileError before the first call, as sizes say what is held.
+        """
+        if self._latest is None:
+            raise CompileError(
+                f"peak_bytes: it depends on the sizes, got none before the first call; take that "
+                f"of {self._specialised}"
+            )
+        return self._latest.peak_bytes
 
     def _checked(self, values: Mapping[str, int]) -> dict[str, int]:
         try:

@@ -41,6 +41,7 @@ POINTS_PER_PARTIAL = 16
 MOST_PRIVATE_BYTES = 1 << 24
 # What packing a panel costs for the rows of one unit, by what their products cost.
 PACKING_SHARE = 1 / 20
+_NO_LOOP = "it is no loop yet, but an operation, which slices and partial sums cut"
 _REPEATED = "a loop around it adds to the same results"
 Outline = Callable[[ir.Operation, int], None]
 
@@ -169,7 +170,9 @@ def check_partial_sums(site: Site, plan: Cut) -> str | None:
 
 def iterations(site: Site) -> Any:
     """Iterations of a loop that touch different elements."""
-    if site.op.name != "scf.for" or PARALLEL not in site.op.attributes or len(site.op.results):
+    if site.op.name != "scf.for":
+        return Declined(_NO_LOOP)
+    if PARALLEL not in site.op.attributes or len(site.op.results):
         return Declined("it is no loop whose iterations are known to be apart")
     most = most_trips(site.op)
     if most is None or constant_of(site.op.operands[2]) != 1:
@@ -195,7 +198,9 @@ def check_iterations(site: Site, plan: Iterations) -> str | None:
 
 def columns(site: Site) -> Any:
     """Strips of the parallel loop inside of a loop that is none: each runs the whole outer loop."""
-    if site.op.name != "scf.for" or PARALLEL_INSIDE not in site.op.attributes:
+    if site.op.name != "scf.for":
+        return Declined(_NO_LOOP)
+    if PARALLEL_INSIDE not in site.op.attributes:
         return Declined("it is no loop around one that is parallel whatever it does")
     inner = nested_loop(site.op)
     if inner is None or len(site.op.results):

@@ -19,7 +19,7 @@ from ted.frontend.locations import fail, here
 from ted.frontend.scalars import Scalar
 from ted.ir.scalar import add, dim, index
 
-_numbers = itertools.count()
+_numbers = itertools.count(step=2)  # and one more for a reduction axis
 _by_number: weakref.WeakValueDictionary[int, Axis] = weakref.WeakValueDictionary()
 
 
@@ -36,7 +36,7 @@ class Axis(Scalar):
         is_reduction: bool,
         reverse: bool | None = None,
     ) -> None:
-        self.number = next(_numbers)
+        self.number = next(_numbers) + is_reduction
         self.name, self.lower, self.extent = name, lower, extent
         self.is_reduction, self.reverse = is_reduction, reverse
         self.location = here()
@@ -51,6 +51,11 @@ class Axis(Scalar):
 def axis_numbered(number: int) -> Axis | None:
     """The live axis that a dim number of an unfinished expression stands for."""
     return _by_number.get(number)
+
+
+def is_of_reduction(number: int) -> bool:
+    """Whether a dim number was given to a reduction axis, which nobody may hold any more."""
+    return bool(number % 2)
 
 
 class _Names(Sequence[str]):

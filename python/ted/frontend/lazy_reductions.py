@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ted.errors import SourceLocation
-from ted.frontend.axes import Axis, axis_numbered
+from ted.frontend.axes import Axis, axis_numbered, is_of_reduction
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar
 from ted.ir.dtypes import INT64, DType
@@ -77,6 +77,12 @@ def free_axes(roots: list[Expr], bound: set[int], what: str) -> list[Axis]:
     result = []
     for number in sorted(dims_used(*roots) - bound):
         axis = axis_numbered(number)
+        if axis is None and is_of_reduction(number):
+            fail(
+                f"{what}: a reduction axis may be used only under a reduction over it, got one "
+                "that no reduction can name; write r = ted.reduce_axis(n), then "
+                "ted.sum(..., axis=r)"
+            )
         if axis is None:
             fail(f"{what}: an index may be used only inside the lambda it belongs to")
         result.append(axis)

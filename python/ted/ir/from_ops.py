@@ -384,9 +384,15 @@ _READERS: dict[str, Callable[[_Reader, ir.Operation], None]] = {
 }
 
 
+# Dialects of other tools, whose functions `ted-raise-linalg` reads.
+_RAISED = ("linalg", "tensor", "scf", "stablehlo", "chlo", "math", "arith", "complex")
+
+
 def _no_form(op: ir.Operation) -> VerifyError:
     known = ", ".join(name for name in _READERS if name != "func.call")
+    is_foreign = op.name.partition(".")[0] in _RAISED and op.name not in _READERS
+    way = "; ted-raise-linalg, which comes before this pass, makes equations of it" * is_foreign
     return VerifyError(
-        f"function: ops with an equation form are {known}, got {op.name}",
+        f"function: ops with an equation form are {known}, got {op.name}{way}",
         source_location(op.location),
     )

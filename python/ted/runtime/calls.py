@@ -77,6 +77,8 @@ class BoundFunction:
         if out is None and not self._donated:
             return self._run(arrays)
         targets = targets_of(self.name, self.inputs, self.outputs, self._donated, arrays, out)
+        if targets.donated:
+            self._check_apart(arrays, targets)
         return self._call_into(arrays, targets)
 
     @property
@@ -185,6 +187,22 @@ class BoundFunction:
         for array, values in zip(self._writable(given, targets), results, strict=True):
             array[...] = values
         return given
+
+    def _check_apart(self, arrays: Sequence[Any], targets: Targets) -> None:
+        """No argument has memory of a donated one, which is written to."""
+        donors = {n: k for k, n in self._donated.items() if k in targets.donated}
+        spans = sorted((*span, n) for n, a in enumerate(arrays) if (span := _span(a)) is not None)
+        end, last = 0, -1
+        for start, stop, n in spans:
+            if start < end and (n in donors or last in donors):
+                a, b = (as_array(arrays[k]) for k in (last, n))
+                if _overlap(a, b):
+                    mine, other = (n, last) if n in donors else (last, n)
+                    if other in donors:
+                        raise targets.overlapping(*sorted((donors[mine], donors[other])))
+                    raise targets.read_elsewhere(donors[mine], self.inputs[other])
+            if stop > end:
+                end, last = stop, n
 
     def _writable(self, given: Sequence[Any], targets: Targets) -> list[np.ndarray]:
         """The targets as arrays of numpy that share no memory."""
@@ -328,6 +346,17 @@ def _target(value: Any) -> Any:
     """The memory of a target as an array, which a number does not have, nor who gives copies."""
     array = None if is_number(value) else as_array(value)
     return array if type(array) is np.ndarray and is_shared(value, array) else None
+
+
+def _span(value: Any) -> tuple[int, int] | None:
+    """The first address of an array and the one behind it; None for an empty one, or a number."""
+    array = None if is_number(value) else as_array(value)
+    if type(array) is not np.ndarray or not array.size:
+        return None
+    if array.flags.c_contiguous:
+        start = array.__array_interface__["data"][0]
+        return start, start + array.nbytes
+    return np.lib.array_utils.byte_bounds(array)
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:

@@ -49,6 +49,13 @@ class Targets(NamedTuple):
         """The error for the arrays of two results that share memory."""
         return ExecutionError(f"{self.what(first)} and {self._name(second)} overlap in memory")
 
+    def read_elsewhere(self, position: int, other: Named) -> ExecutionError:
+        """The error for a donated array whose memory another argument has, too."""
+        return ExecutionError(
+            f"{self.what(position)} and argument {other.name!r} overlap in memory, and the call "
+            "would write to both; pass a copy, or donate neither"
+        )
+
 
 def targets_of(
     function: str,

@@ -39,7 +39,6 @@ Function = tuple[Sequence[Tensor], Sequence[Tensor], "list[Array]"]  # inputs, o
 
 LISTED_ELEMENTS = 256
 
-_WHO = "check_grads"  # asks, in messages
 # Two orders of magnitude above the errors of the differences.
 TOLERANCES = {"float64": 1e-7, "float32": 2e-3, "float16": 0.1, "bfloat16": 0.3}
 # Both modes sum the same terms, in another order: rounding only, with room for cancellation.
@@ -74,19 +73,29 @@ def check_grads(
     Raises: WrongDerivative, a DerivativeError, naming the argument or output and the element that
     differ most; DerivativeError where there is nothing to check.
     """
-    _check_arguments(function, args, order, modes, tolerance)
+    whose = evaluate, derive, push
+    _compare("check_grads", function, args, order, modes, seed, tolerance, whose)
+
+
+def _compare(
+    who: str, function: Any, args: Sequence[Any], order: int, modes: Sequence[str], seed: int,
+    tolerance: float | None, whose: tuple[Any, Any, Any] = (None, None, None),
+) -> None:  # fmt: skip
+    """The comparison for `who`, whom messages name."""
+    _check_arguments(who, function, args, order, modes, tolerance)
+    evaluate, derive, push = whose
     arrays = [np.asarray(leaf) for _, leaf in flatten(list(args))[0]]
     if callable(function):
         arrays = [a.astype(np.float64) if is_float(a) else a for a in arrays]
-        outputs, inputs = traced(function, list(args), arrays, what=_WHO)
+        outputs, inputs = traced(function, list(args), arrays, what=who)
     else:
-        outputs, inputs = nodes(function[0], _WHO), nodes(function[1], _WHO)
+        outputs, inputs = nodes(function[0], who), nodes(function[1], who)
     generator = np.random.default_rng(seed)
     functions: list[Function] = [(inputs, outputs, arrays)]
     for level in range(1, order + 1):
         checks = [
             _Check(
-                tuple(known), tuple(results), point, level, generator, tolerance,
+                who, tuple(known), tuple(results), point, level, generator, tolerance,
                 evaluate or interpreted, derive or _differentiate, push or push_tensors,
             )
             for known, results, point in functions
@@ -94,22 +103,25 @@ def check_grads(
         functions = [function for check in checks for function in check.run(modes)]
 
 
-def _check_arguments(function: Any, args: Any, order: Any, modes: Any, tolerance: Any) -> None:
+def _check_arguments(
+    who: str, function: Any, args: Any, order: Any, modes: Any, tolerance: Any
+) -> None:
+    call = "f" if who == "check_grads" else "f, backward"
     if not isinstance(order, int) or order < 1:
-        raise DerivativeError(f"check_grads: order is a number from 1 on, got {order!r}")
+        raise DerivativeError(f"{who}: order is a number from 1 on, got {order!r}")
     if isinstance(modes, str) or not modes or any(mode not in MODES for mode in modes):
         got = modes if isinstance(modes, str) else list(modes)
-        raise DerivativeError(f"check_grads: modes are some of {MODES}, got {got!r}")
+        raise DerivativeError(f"{who}: modes are some of {MODES}, got {got!r}")
     if not isinstance(args, (tuple, list)):
         raise DerivativeError(
-            f"check_grads: args is a list with one array per argument, got {type(args).__name__}; "
-            "write check_grads(f, [x])"
+            f"{who}: args is a list with one array per argument, got {type(args).__name__}; "
+            f"write {who}({call}, [x])"
         )
     if tolerance is not None and not isinstance(tolerance, (int, float)):
-        raise DerivativeError(f"check_grads: tolerance is a number, got {tolerance!r}")
+        raise DerivativeError(f"{who}: tolerance is a number, got {tolerance!r}")
     if not callable(function) and not (isinstance(function, (tuple, list)) and len(function) == 2):
         raise DerivativeError(
-            "check_grads: checks a function of tensors, or a pair (outputs, inputs) of tensors, "
+            f"{who}: checks a function of tensors, or a pair (outputs, inputs) of tensors, "
             f"got {function!r}"
         )
 
@@ -122,6 +134,7 @@ def _differentiate(outputs: Tensors, inputs: Tensors, heads: Tensors) -> Tensors
 class _Check:
     """One order: a function, a point, and where its derivatives come from."""
 
+    who: str  # is named in messages
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     arrays: list[Array]
@@ -137,7 +150,7 @@ class _Check:
         outputs = tuple(t for t in self.outputs if t.dtype.is_float)
         if not outputs or not self.active:
             raise DerivativeError(
-                f"check_grads: a float output and a float argument, got {_typed(self.inputs)} and "
+                f"{self.who}: a float output and a float argument, got {_typed(self.inputs)} and "
                 f"results {_typed(self.outputs)}; pass arrays of floats"
             )
         cotangents = [self._random(t.static_shape, t.dtype.name) for t in outputs]
@@ -162,7 +175,7 @@ class _Check:
         """Compare the VJP; also the terms of <J^T dy, v>."""
         heads = tuple(Tensor(f"d{t.name}", t.shape, t.dtype) for t in outputs)
         known = [self.inputs[k] for k in self.active]
-        gradients = tuple(nodes(self.derive(*map(tensors, (outputs, known, heads))), _WHO))
+        gradients = tuple(nodes(self.derive(*map(tensors, (outputs, known, heads))), self.who))
         self._types(gradients, known, "a gradient of the argument's type")
         backward = self.evaluate(tensors([*self.inputs, *heads]), tensors(gradients))
         found = self._gradients(backward, line)
@@ -204,7 +217,7 @@ class _Check:
     def _check_some_left(self, undefined: Sequence[Array]) -> None:
         if all(mask.all() for mask in undefined) and any(mask.size for mask in undefined):
             raise DerivativeError(
-                f"check_grads: order {self.level}: a result that is a number, got NaN at and "
+                f"{self.who}: order {self.level}: a result that is a number, got NaN at and "
                 f"around the point in all of {_typed(self.outputs)}"
             )
 
@@ -214,7 +227,7 @@ class _Check:
         """Compare the JVP element by element; also the terms of <dy, J v>."""
         known = [self.inputs[k] for k in self.active]
         moving = tuple(Tensor(f"{t.name}_dot", t.shape, t.dtype) for t in known)
-        pushed = tuple(nodes(self.push(*map(tensors, (outputs, known, moving))), _WHO))
+        pushed = tuple(nodes(self.push(*map(tensors, (outputs, known, moving))), self.who))
         self._types(pushed, outputs, "a tangent of the output's type")
         pairs = zip(unit, known, strict=True)
         directions = [v.astype(numpy_type(t.dtype.name)) for v, t in pairs]
@@ -225,7 +238,7 @@ class _Check:
         worst = self._worst_tangent(line, dict(zip(self.active, unit, strict=True)), found)
         if worst is not None:
             raise WrongDerivative(
-                f"check_grads: order {self.level}: the JVP equals central differences, got {worst}"
+                f"{self.who}: order {self.level}: the JVP equals central differences, got {worst}"
             )
         self._check_some_left([np.isnan(v) for v in found])
         weighted = [
@@ -266,7 +279,7 @@ class _Check:
         a, b = float(np.sum(forward)), float(np.sum(reverse))
         if not _close(a, b, limit * scale):
             raise WrongDerivative(
-                f"check_grads: order {self.level}: <J v, dy> equals <v, J^T dy>, got {a:.17g} by "
+                f"{self.who}: order {self.level}: <J v, dy> equals <v, J^T dy>, got {a:.17g} by "
                 f"forward and {b:.17g} by reverse mode"
             )
 
@@ -279,7 +292,7 @@ class _Check:
         for tensor, primal in zip(found, like, strict=True):
             if (tensor.shape, tensor.dtype) != (primal.shape, primal.dtype):
                 raise DerivativeError(
-                    f"check_grads: {rule}, got {tensor.dtype}{list(tensor.shape)} for {primal}"
+                    f"{self.who}: {rule}, got {tensor.dtype}{list(tensor.shape)} for {primal}"
                 )
 
     def _random(self, shape: tuple[int, ...], dtype: str) -> Array:
@@ -319,7 +332,7 @@ class _Check:
         return self._wrong(worst[1])
 
     def _wrong(self, got: str) -> str:
-        return f"check_grads: order {self.level}: the VJP equals central differences, got {got}"
+        return f"{self.who}: order {self.level}: the VJP equals central differences, got {got}"
 
     def _elements(self, line: Line, k: int, found: Array) -> Iterator[tuple[float, str]]:
         places = [at for at in np.ndindex(found.shape) if not np.isnan(found[at])]
@@ -364,7 +377,7 @@ def check_vjp(
     higher `order` checks ted's derivatives of the hand-written one.
     Raises: DerivativeError naming the argument and the element that differ most.
     """
-    check_grads(paired(forward, backward), args, order, ("rev",), seed, tolerance)
+    _compare("check_vjp", paired(forward, backward), args, order, ("rev",), seed, tolerance)
 
 
 def paired(

@@ -23,6 +23,15 @@ def test_results_come_in_the_order_of_the_outputs() -> None:
     assert [r.tolist() for r in same] == [ARRAY.tolist(), *[(2 * ARRAY).tolist()] * 2]
 
 
+def test_the_peak_is_counted_before_the_first_call() -> None:
+    x = ted.placeholder((300, 300), "float32", name="x")
+    f = ted.compile([x], [ted.sum(ted.cumsum(x @ x, axis=0) @ x)], "cpu,threads=1")
+    counted = f.peak_bytes
+    assert counted == f.memory().peak_bytes > 300 * 300 * 4
+    f(np.ones((300, 300), "f4"))
+    assert counted <= f.peak_bytes <= counted + 2**18
+
+
 def test_arrays_are_filled_on_demand() -> None:
     f = ted.compile([X], [X + 1.0])
     out = np.full((2, 3), np.nan)

@@ -11,6 +11,7 @@ import ted
 from ted.errors import CompileError, ExecutionError
 
 READ_ONLY = "main: donated argument 'state': expected an array to write, got one that is read-only"
+READ_TOO = "main: donated argument 'x' and argument 'y' overlap in memory, and the call would"
 OVERLAP = "main: donated argument 'x' and donated argument 'y' overlap in memory"
 
 
@@ -92,6 +93,44 @@ def test_donations_that_overlap_are_refused_by_name() -> None:
     memory = np.zeros(6, "f4")
     with pytest.raises(ExecutionError, match=OVERLAP):
         both_donated()(memory[:4], memory[2:])
+
+
+def turned(target: str = "cpu") -> Any:
+    x, y = ted.placeholder((4,), name="x"), ted.placeholder((4,), name="y")
+    return ted.compile([x, y], [x + ted.flip(y)], target, donate=(x,))
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (0, 2), (2, 0)])
+def test_an_argument_in_the_memory_of_a_donated_one_is_refused_by_name(
+    first: int, second: int
+) -> None:
+    memory = np.arange(6, dtype="f4")
+    with pytest.raises(ExecutionError, match=READ_TOO):
+        turned()(memory[first : first + 4], memory[second : second + 4])
+    assert memory.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_donated_array_may_lie_beside_others() -> None:
+    memory = np.arange(9, dtype="f4")
+    turned()(memory[:4], memory[4:8])
+    assert memory.tolist() == [7, 7, 7, 7, 4, 5, 6, 7, 8]
+    turned()(memory[::2][:4], memory[1::2])
+    assert memory.tolist() == [14, 7, 12, 7, 11, 5, 13, 7, 8]
+
+
+def test_the_same_array_for_a_donated_argument_of_a_function() -> None:
+    f, x = ted.function(lambda a, b: a + b, donate=0), np.ones(3)
+    with pytest.raises(ExecutionError, match="'a' and argument 'b' overlap in memory"):
+        f(x, x)
+    assert f(x, 2 * x).tolist() == [3, 3, 3]
+
+
+def test_the_memory_of_a_donated_array_on_a_gpu() -> None:
+    f = turned("cuda:sm_80")
+    with ted.testing.emulated_gpu("sm_80"):
+        memory = ted.cuda.asarray(np.zeros(8, "f4"))
+        with pytest.raises(ExecutionError, match=READ_TOO):
+            f(Slice(memory, 0, 4), Slice(memory, 0, 4))
 
 
 def test_a_read_only_donation_on_a_gpu_is_refused_by_name() -> None:

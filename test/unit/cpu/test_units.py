@@ -183,3 +183,9 @@ def test_threads_share_rows_of_a_result_that_is_written_row_after_row() -> None:
     b = ted.placeholder((17, 2000), "float32", name="b")
     text = ted.compile([a, b], a @ b, target="cpu:avx512").explain()
     assert re.search(r"matmul, linalg.generic \(.*\): slices, loop = 0, size = ", text)
+
+
+def test_what_declines_a_map_does_not_speak_of_loops() -> None:
+    text = ted.compile([x := ted.placeholder((3,), name="x")], [ted.sin(x)]).explain()
+    assert "not iterations: it is no loop yet, but an operation, which slices and partial" in text
+    assert "apart" not in text

@@ -152,6 +152,14 @@ CASES = {
         "got reduce_axis rows in [0, 4)",
     ),
     "axis_is_a_dim": (element(lambda i: ted.sum(A[i, 0], axis=i)), "got index i in [0, 4)"),
+    "axis_of_no_reduction": (
+        element(lambda i: A[i, ted.reduce_axis(4)]),
+        "may be used only under a reduction over it, got one that no reduction can name; write r =",
+    ),
+    "axis_of_another_reduction": (
+        element(lambda i: ted.sum(A[i, ted.reduce_axis(4)] * A[i, R], axis=R)),
+        "sum: a reduction axis may be used only under a reduction over it, got one that no",
+    ),
     "axis_is_an_expression": (element(lambda i: ted.sum(A[i, R], axis=R + 1)), "ted.reduce_axis"),
     "axis_is_a_number": (element(lambda i: ted.sum(A[i, R], axis=1)), "must be a ted.reduce_axis"),
     "axis_missing": (element(lambda i: ted.sum(A[i, R])), "must be a ted.reduce_axis"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import ted
 from ted.errors import DerivativeError
-from ted.testing import check_grads
+from ted.testing import check_grads, check_vjp
+from ted.testing.gradients import paired
 
 RNG = np.random.default_rng(0)
 
@@ -215,3 +218,17 @@ def test_a_tangent_that_is_nan_on_one_side_is_named():
 def test_a_check_where_nothing_is_a_number_is_refused(modes):
     with pytest.raises(DerivativeError, match="order 1: a result that is a number, got NaN at"):
         check_grads(lambda x: ted.sum(ted.sqrt(x)), [POINT], modes=modes)
+
+
+def test_messages_name_the_function_that_was_called() -> None:
+    def wrong(inputs: Any, outputs: Any, heads: Any) -> Any:
+        return 2 * heads[0]
+
+    with pytest.raises(DerivativeError, match=r"^check_vjp: order 1: the VJP equals central"):
+        check_vjp(ted.sin, wrong, [np.ones(2)])
+    with pytest.raises(DerivativeError, match=r"^check_vjp: args is a list .* check_vjp\(f, back"):
+        check_vjp(ted.sin, wrong, np.ones(2))
+    with pytest.raises(DerivativeError, match=r"^check_vjp: a float output and a float argument"):
+        check_vjp(lambda x: x, wrong, [np.ones(2, "int32")])
+    with pytest.raises(DerivativeError, match=r"^check_grads: order 1: the VJP equals central"):
+        check_grads(paired(ted.sin, wrong), [np.ones(2)])

@@ -261,6 +261,11 @@ class Program:
         for k, (other, before) in enumerate(zip(manifest.outputs, targets[:-1], strict=False)):
             if before and _overlap(start, spec.nbytes, before, other.nbytes):
                 raise given.overlapping(k, position)
+        own = self._donated.get(position) if position in given.donated else None
+        for n, (source, address) in enumerate(zip(manifest.inputs, inputs, strict=True)):
+            is_other = own is not None and n not in self._donated.values()
+            if is_other and _overlap(start, spec.nbytes, address, source.nbytes):
+                raise given.read_elsewhere(position, source)
         return any(
             _overlap(start, spec.nbytes, address, source.nbytes)
             and not (address == start and (number, position) in self._shareable)
