@@ -31,5 +31,5 @@ def from_jaxpr(jaxpr: Any) -> Raised:
     function = jax.jit(core.jaxpr_as_fun(replaced(jaxpr, own, from_jaxpr)), keep_unused=True)
     given = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in jaxpr.in_avals]
     module: Any = function.lower(*given).compiler_ir("stablehlo")
-    # In the generic form: of CHLO the binding has no dialect.
+    # In the generic form, which no version of a printer changes.
     return from_mlir(module.operation.get_asm(print_generic_op_form=True), "main", own)

@@ -299,6 +299,18 @@ def load_foreign_dialects(context: ir.Context) -> None:
         except ModuleNotFoundError:
             continue
         library.register_dialect(context)
+        if name == "_stablehlo" and not context.is_dialect_loaded("chlo"):
+            _load_chlo(library, context)
+
+
+def _load_chlo(library: Any, context: ir.Context) -> None:
+    """Load CHLO, which the binding registers by no function: with a pass that makes ops of it."""
+    from ted.mlir import PassManager, ir
+
+    library.register_stablehlo_passes()
+    with context, ir.Location.unknown():
+        pipeline = "builtin.module(func.func(stablehlo-legalize-quant-to-math))"
+        PassManager.parse(pipeline, context).run(ir.Module.create().operation)
 
 
 def dialect_names(context: ir.Context) -> list[str]:

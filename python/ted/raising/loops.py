@@ -44,8 +44,38 @@ def looped(
     after = body(states)
     count = _count(starts, states, going(states), after)
     if count is None:
-        return while_loop(going, body, starts)
+        return _while(starts, states, after, going, body)
     return _scanned(starts, states, after, count)
+
+
+def _while(
+    starts: States, states: States, after: States, going: Callable[[States], Tensor],
+    body: Callable[[States], States],
+) -> States:  # fmt: skip
+    """The states after a loop that is not counted; those that no step changes are not carried."""
+    left = [k for k, s in enumerate(states) if not _is_same(after[k].node, s.node)]
+    if not left:
+        return while_loop(going, body, starts)
+
+    def whole(carried: States) -> States:
+        known = dict(zip(left, carried, strict=True))
+        return [known.get(k, start) for k, start in enumerate(starts)]
+
+    last = while_loop(
+        lambda carried: going(whole(carried)),
+        lambda carried: [body(whole(carried))[k] for k in left],
+        [starts[k] for k in left],
+    )
+    return whole(list(last))
+
+
+def _is_same(after: Node, state: Node) -> bool:
+    """Whether a step leaves a state as it is, or copies it."""
+    if after is state or len(after.equations) != 1:
+        return after is state
+    (equation,) = after.equations
+    copy = scalar.load(state, identity_dims(len(state.shape)))
+    return equation.combiner == "set" and equation.covers(after.shape) and equation.body is copy
 
 
 # ------------------------------------------------------------------ the number of steps
@@ -142,7 +172,7 @@ def _scanned(starts: States, states: States, after: States, count: _Count) -> St
 
     The state that counts is the number of the step, so that what it subscribes is affine.
     """
-    fixed = [k for k, s in enumerate(states) if after[k].node is s.node]
+    fixed = [k for k, s in enumerate(states) if _is_same(after[k].node, s.node)]
     rest = [k for k in range(len(states)) if k not in fixed and k != count.state]
     found = {k: _row(states, after, k, count) for k in rest}
     rows = {k: row for k, row in found.items() if row is not None}

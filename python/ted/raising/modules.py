@@ -15,7 +15,7 @@ from typing import Any
 
 from ted import dialects
 from ted.api.index_lambdas import of_elements
-from ted.errors import FrontendError, VerifyError
+from ted.errors import FrontendError
 from ted.frontend.captures import captured
 from ted.frontend.complex_creation import pair
 from ted.frontend.tensors import Tensor, wrap
@@ -23,12 +23,21 @@ from ted.ir.equations import System
 from ted.ir.from_ops import from_function, functions
 from ted.ir.rewriting import has_equations
 from ted.mlir import ir, load_foreign_dialects
-from ted.mlir.pass_managers import pass_manager
 from ted.mlir.queries import symbol_name
-from ted.raising import control, generics, orders, scatters, shapes, stablehlo
+from ted.raising import (
+    control,
+    generics,
+    orders,
+    scatters,
+    shapes,
+    stablehlo,
+    stablehlo_functions,
+    windows,
+)
 from ted.raising.comparators import mark_orders
 from ted.raising.complexes import closed, is_complex, opened
 from ted.raising.empty_tensors import drop_empty
+from ted.raising.preparing import needed, of_foreign, prepare, run
 from ted.raising.reading import Reader, Rule
 from ted.raising.shapes import on_elements
 from ted.transforms.overrides import substituted
@@ -65,11 +74,14 @@ RULES: dict[str, Rule] = {
     **orders.RULES,
     **scatters.RULES,
     **stablehlo.RULES,
+    **stablehlo_functions.RULES,
+    **windows.RULES,
 }
 
 # The ops whose rules take complex values as they are.
 OF_PAIRS = {
     "linalg.generic", "func.call", "scf.for", "scf.if", "scf.while", *stablehlo.RULES,
+    *stablehlo_functions.RULES,
 }  # fmt: skip
 
 LEGALIZE = "builtin.module(stablehlo-legalize-to-linalg)"
@@ -93,10 +105,11 @@ def _lowered(module: ir.Module, calls: Calls = MappingProxyType({})) -> Reader:
     Raises: VerifyError where a pass of MLIR fails.
     """
     mark_orders(module)
-    if _has_stablehlo(module):
+    if of_foreign(module):
+        prepare(module, RULES)
         drop_empty(module)
-        _run(LEGALIZE, module)
-    _run(GENERALIZE, module)
+        run(LEGALIZE, module)
+    run(GENERALIZE, module)
     tops = (op.operation for op in module.body.operations)
     found = {symbol_name(op): op for op in tops if op.name == "func.func"}
     return Reader(found, RULES, on_elements, calls, OF_PAIRS)
@@ -109,25 +122,6 @@ def _system(reader: Reader, name: str) -> System:
 
 def _pairs(types: Iterable[ir.Type]) -> tuple[bool, ...]:
     return tuple(map(is_complex, types))
-
-
-def _run(pipeline: str, module: ir.Module) -> None:
-    try:
-        pass_manager(pipeline, module.context).run(module.operation)
-    except ir.MLIRError as error:
-        raise VerifyError(f"{pipeline}: must succeed on the module, got {error}") from None
-
-
-def _has_stablehlo(module: ir.Module) -> bool:
-    found = False
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = op.name.startswith("stablehlo.")
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
 
 
 def parsed(text: str | bytes) -> ir.Module:
@@ -222,7 +216,8 @@ def from_mlir(source: Any, name: str | None = None, calls: Calls = MappingProxyT
             raise FrontendError(
                 f"from_mlir: the module must have a function '{wanted}', got {found}"
             )
-        reader = _lowered(module, calls)
+        own = needed(module, wanted)  # which the reader does not keep
+        reader = _lowered(own, calls)
         held = reader.functions[wanted].attributes["function_type"]
         kind = ir.FunctionType(ir.TypeAttr(held).value)
         return Raised(_system(reader, wanted), _pairs(kind.inputs), _pairs(kind.results))

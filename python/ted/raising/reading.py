@@ -21,6 +21,7 @@ from ted.ir.equations import System, Tensor
 from ted.ir.expressions import Expr
 from ted.mlir import ir
 from ted.mlir.locations import source_location, user_name
+from ted.mlir.queries import terminator
 from ted.raising.complexes import is_complex, opened, part_of
 from ted.raising.values import Value, as_tensor, as_typed, type_of, unraisable
 
@@ -60,6 +61,9 @@ class Reader:
         block = self._body(name)
         inputs = [self._input(k, argument) for k, argument in enumerate(block.arguments)]
         outputs = opened(self.call(name, inputs))
+        last = terminator(block)
+        for value in last.operands:
+            type_of(value.type, last.location, last.name)
         tensors = [as_tensor(v, source_location(self.functions[name].location)) for v in outputs]
         return System(tuple(opened(inputs)), tuple(tensors), name)
 

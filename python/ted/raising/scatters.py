@@ -14,6 +14,7 @@ from ted.frontend.tensors import Tensor as Wrapped
 from ted.frontend.tensors import wrap
 from ted.ir import scalar
 from ted.ir.equations import Tensor
+from ted.ir.expressions import Expr
 from ted.mlir import ir
 from ted.raising.accumulations import NOTHING, accumulation
 from ted.raising.bodies import body_values
@@ -71,9 +72,11 @@ class _Windows:
         return found, inside
 
 
-def _combiner(reader: Reader, op: ir.Operation, new_at: int) -> str:
-    """What an update does to what is there; `new_at` is the argument of the body that it is."""
-    (block,) = op.regions[0].blocks
+def combiner_of(reader: Reader, op: ir.Operation, block: ir.Block, new_at: int) -> str:
+    """What an update does to what is there; `new_at` is the argument of the body that it is.
+
+    Raises: VerifyError for a body that is no combiner.
+    """
     places = [
         Tensor("element", *type_of(argument.type, op.location, op.name), location=place_of(op))
         for argument in block.arguments
@@ -83,7 +86,7 @@ def _combiner(reader: Reader, op: ir.Operation, new_at: int) -> str:
     if isinstance(block.arguments[0].type, ir.RankedTensorType):
         (found,) = reader.block(block, places)
         assert isinstance(found, Tensor), "StableHLO has no scalars"
-        value = plain(found)
+        value = _of_one_sign(plain(found))
     else:
         (value,) = body_values(reader, block, values, [])
     if value is given:
@@ -92,6 +95,21 @@ def _combiner(reader: Reader, op: ir.Operation, new_at: int) -> str:
     if part is None or part.combiner == NOTHING or part.value is not given:
         raise unraisable(op, "an update must be a sum, a product, an extremum or the new value")
     return part.combiner
+
+
+def _of_one_sign(value: Expr) -> Expr:
+    """An update in the type of data, where MLIR computes it in integers without a sign."""
+
+    def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        (inner, *_) = args or (node,)
+        if node.op != "cast" or inner.op not in _MODULAR or inner.dtype.bits != node.dtype.bits:
+            return None
+        return scalar.apply(inner.op, *(scalar.cast(a, node.dtype) for a in inner.args))
+
+    return scalar.rewrite([value], visit)[0]
+
+
+_MODULAR = ("add", "sub", "mul", "bitand", "bitor", "bitxor")  # the same bits with any sign
 
 
 def _written(windows: _Windows, combiner: str, mode: str) -> list[Value]:
@@ -128,7 +146,12 @@ def of_stablehlo(reader: Reader, op: ir.Operation) -> list[Value]:
         scattered[own.index(k)]: d for d, k in zip(numbers.batch, numbers.index_batch, strict=True)
     }
     windows = _Windows(target, updates, window, numbers.dims, start, batch)
-    return _written(windows, _combiner(reader, op, 1), "drop")
+    return _written(windows, combiner_of(reader, op, _body(op), 1), "drop")
+
+
+def _body(op: ir.Operation) -> ir.Block:
+    (block,) = op.regions[0].blocks
+    return block
 
 
 class _Numbers:
@@ -165,7 +188,7 @@ def of_tm_tensor(reader: Reader, op: ir.Operation) -> list[Value]:
         return indices[point[0], component]
 
     windows = _Windows(target, updates, window, dims, start, {})
-    return _written(windows, _combiner(reader, op, 0), "check")
+    return _written(windows, combiner_of(reader, op, _body(op), 0), "check")
 
 
 RULES = {

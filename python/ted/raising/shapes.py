@@ -19,6 +19,7 @@ from ted.nn.activations import softmax as normalised
 from ted.raising import complexes, scalars
 from ted.raising.bodies import body_values
 from ted.raising.reading import Reader
+from ted.raising.refusals import REASONS
 from ted.raising.values import (
     Value,
     element,
@@ -317,8 +318,8 @@ def on_elements(reader: Reader, op: ir.Operation) -> list[Value]:
     if dialect == "complex":
         return [complexes.operation(op, [reader.value(v) for v in op.operands])]
     if dialect not in ("arith", "math") or len(op.results) != 1:
-        if op.name in _REFUSED:
-            raise unraisable(op, _REFUSED[op.name])
+        if op.name in REASONS:
+            raise unraisable(op, REASONS[op.name])
         known = [name for name in sorted(reader.rules) if name.startswith(f"{dialect}.")]
         listed = ", ".join(known) or "none; those of arith, linalg, math, scf and tensor have"
         raise unraisable(op, f"has no equations; of {dialect} those that have are {listed}")
@@ -327,14 +328,3 @@ def on_elements(reader: Reader, op: ir.Operation) -> list[Value]:
     return _from(
         op, lambda at: scalars.operation(op, [element(reader.value(v), at) for v in op.operands])
     )
-
-
-_RANDOM = (
-    "random numbers are drawn from a state outside of the program; export the model after "
-    ".eval(), or give the numbers as an input"
-)
-_REFUSED = {
-    "ml_program.global_load": _RANDOM,
-    "ml_program.global_store": _RANDOM,
-    "stablehlo.rng": _RANDOM,
-}
