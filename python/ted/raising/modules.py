@@ -37,8 +37,9 @@ from ted.raising import (
 from ted.raising.comparators import mark_orders
 from ted.raising.complexes import closed, is_complex, opened
 from ted.raising.empty_tensors import drop_empty
-from ted.raising.preparing import needed, of_foreign, prepare, run
+from ted.raising.preparing import needed, of_foreign, prepare, respell, run
 from ted.raising.reading import Reader, Rule
+from ted.raising.scalar_spellings import spelled
 from ted.raising.shapes import on_elements
 from ted.transforms.overrides import substituted
 
@@ -105,6 +106,7 @@ def _lowered(module: ir.Module, calls: Calls = MappingProxyType({})) -> Reader:
     Raises: VerifyError where a pass of MLIR fails.
     """
     mark_orders(module)
+    respell(module, spelled)
     if of_foreign(module):
         prepare(module, RULES)
         drop_empty(module)

@@ -9,7 +9,7 @@ some of it.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 
 from ted.errors import VerifyError
 from ted.mlir import ir
@@ -46,10 +46,10 @@ def prepare(module: ir.Module, rules: Container[str]) -> None:
 
     Raises: VerifyError for an op or a type that has no equations, or where a pass of MLIR fails.
     """
-    found = operations(module.operation)
-    if any("!quant." in str(kind) for op in found for kind in _types(op)):
+    # Each time anew: a pass erases operations, and what is left of them must not be looked at.
+    if any("!quant." in str(kind) for op in operations(module.operation) for kind in _types(op)):
         run(INTEGERS, module)
-    if any("dynamic" in op.name for op in found):
+    if any("dynamic" in op.name for op in operations(module.operation)):
         run(STATIC, module)
     for op in operations(module.operation):
         if op.name == "stablehlo.unary_einsum":
@@ -58,8 +58,15 @@ def prepare(module: ir.Module, rules: Container[str]) -> None:
             _legalize(op, OF_CHLO)
     for op in operations(module.operation):
         check_is_known(op)
-        if (text := respelled(op)) is not None:
-            _replace(op, ir.Module.parse(text, module.context))
+    respell(module, respelled)
+
+
+def respell(module: ir.Module, spelling: Callable[[ir.Operation], str | None]) -> None:
+    """Put the functions of texts in the places of the ops that they compute."""
+    for op in operations(module.operation):
+        if (text := spelling(op)) is not None:
+            lines = (f"{x} {op.location}" if " = " in x else x for x in text.splitlines())
+            _replace(op, ir.Module.parse("\n".join(lines), module.context))
 
 
 def _types(op: ir.Operation) -> Iterator[ir.Type]:
