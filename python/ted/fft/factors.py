@@ -64,11 +64,10 @@ def _convolved(z: Any, sign: int) -> Any:
 
 
 def _divisor(n: int) -> int | None:
-    """The divisor nearest to equal stages; None of a prime."""
-    low = [d for d in range(2, math.isqrt(n) + 1) if n % d == 0]
+    """The divisor up to the root that is nearest to equal stages; None of a prime."""
+    divisors = [d for d in range(2, math.isqrt(n) + 1) if n % d == 0]
     stages = max(2, math.ceil(math.log(n, STAGE)))
     wanted = math.log(n) / stages
-    divisors = (*low, *(n // d for d in low))
     return min(divisors, key=lambda d: abs(math.log(d) - wanted), default=None)
 
 

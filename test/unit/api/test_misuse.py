@@ -224,6 +224,8 @@ ROWS: dict[str, Row] = {
     ),
     "forward of a number": (lambda: ted.forward_backward(3, [X]), FrontendError, "list of tensors"),
     "module of a number": (lambda: ted.module(3), FrontendError, "module: what it takes must be"),
+    "module of tensors with arguments": (lambda: ted.module([X], SQUARE), FrontendError,
+                                         "module: arguments are those of a function, got 1 with"),
     # checks
     "check at a number": (
         lambda: checked(ted.sin, 3), DerivativeError,

@@ -111,7 +111,7 @@ def _program(dtype: str) -> tuple[dict[str, np.ndarray[Any, Any]], list[Any], li
 def test_every_operation_on_the_ends_of_a_type_is_numpys(dtype: str) -> None:
     wanted, inputs, outputs = _program(dtype)
     compiled = ted.compile(inputs, outputs)(*_ends(dtype))
-    defined = interpret(ted.module(outputs, inputs), _ends(dtype))
+    defined = interpret(ted.module(outputs), _ends(dtype))
     for name, output, one, other in zip(wanted, outputs, compiled, defined, strict=True):
         for found in (one, other):
             assert found.dtype == wanted[name].dtype == output.dtype, name
@@ -241,7 +241,7 @@ def test_programs_of_unsigned_tensors_survive_text() -> None:
     parts = [x // 3 + table[ted.cast(y, "int64") % 3], ted.cast(x, "uint16") % y, x < 7, ted.max(y),
              ted.cast(ted.cast(x, "float32"), "uint8"), ted.cast(x, "int32") >> 1, ted.argmin(x),
              ted.full((2,), 255, "uint8")]  # fmt: skip
-    module = ted.module(parts, [x, y])
+    module = ted.module(parts)
     text = str(module)
     assert "tensor<4xui8>" in text
     assert text == str(to_module(from_module(to_module(from_module(module)))))
