@@ -7,7 +7,7 @@
 #   make slow    the sweeps that `make test` leaves out, and numbers on every CPU that this one can be;
 #                SHARE=0/3, 1/3 or 2/3 takes a third of the sweeps
 #   make fuzz    random programs against torch; ORACLE=, FIRST= and COUNT= choose oracle and seeds
-#   make mutants deliberate faults, and which of them no test beside them notices; PACKAGE= chooses
+#   make mutants deliberate faults, and which of them no test beside them notices; PACKAGE= and SEED= choose
 #   make check   the tests alone; make lint: the linters alone; make format: rewrite the sources
 #   make bench   measure; make clean: remove what was built, and the environment
 #
@@ -112,9 +112,10 @@ fuzz: $(TEST_READY)
 	  --count $(COUNT) --into build/fuzz
 
 PACKAGE ?=
+SEED ?=
 
 mutants: $(TEST_READY)
-	PYTHONPATH=test $(RUN) -m mutation.campaign $(PACKAGE:%=--package %)
+	PYTHONPATH=test $(RUN) -m mutation.campaign $(PACKAGE:%=--package %) $(SEED:%=--seed %)
 
 bench: $(BENCH_READY)
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(RUN) $$script; done

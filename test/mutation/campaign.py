@@ -1,8 +1,8 @@
 """Deliberate faults, and whether the tests beside them notice: the mutation score.
 
-    PYTHONPATH=test python -m mutation.campaign [--package autodiff ...] [--each 70] [--state DIR]
+    PYTHONPATH=test python -m mutation.campaign [--package autodiff ...] [--each 70] [--seed TEXT]
 
-Every package gets the same number of mutants, drawn by a fixed seed from all that the operators
+Every package gets the same number of mutants, drawn by a seed from all that the operators
 make. First all fast tests of the package run once, to know how long each takes and which lines it
 executes. Then each mutant is tried in a fork of a process in which the tests are collected: of
 those that execute its line those of the module's own file run first, then the others, the shortest
@@ -36,7 +36,7 @@ from typing import Any
 
 from mutation.child import Chosen, Coverage, MutatedSource, Server, run_tests
 from mutation.operators import Mutant
-from mutation.packages import EACH, ROOT, TESTS, drawn, sources, test_files
+from mutation.packages import EACH, ROOT, SEED, TESTS, drawn, sources, test_files
 from mutation.swapping import Exchange, NotPossible, exchanges
 
 EQUAL = Path(__file__).with_name("equal.txt")
@@ -44,7 +44,7 @@ SLOWEST = 10.0  # seconds of the CPU that a mutant may take in addition to five 
 ASLEEP = 20  # so much longer it may wait, for other processes or for ever
 BUDGET = 40.0  # seconds of tests for a mutant, as they were measured while their lines were noted
 OUTCOMES = {0: "survived", None: "timeout", -signal.SIGXCPU: "timeout", -signal.SIGKILL: "timeout"}
-IMPORTED = ("numpy", "ml_dtypes", "islpy", "llvmlite.binding", "filecheck.main", "pytest",
+IMPORTED = ("numpy", "ml_dtypes", "islpy", "llvmlite.binding", "filecheck.main", "pytest", "torch",
             "torch_mlir.dialects.ext", "torch_mlir.ir", "torch_mlir.passmanager")  # fmt: skip
 
 
@@ -260,11 +260,12 @@ def equal_mutants() -> dict[str, str]:
     return dict(row.split(maxsplit=1) for row in rows if row and not row.startswith("#"))
 
 
-def run(package: str, each: int, folder: Path, only: Sequence[str]) -> list[tuple[Mutant, str]]:
-    """Judge what is not known yet; returns every drawn mutant with its outcome."""
+def run(
+    package: str, mutants: Sequence[Mutant], folder: Path, only: Sequence[str]
+) -> list[tuple[Mutant, str]]:
+    """Judge what is not known yet; returns every mutant with its outcome."""
     state, equal = State(folder, package), equal_mutants()
     judge = Judge(state)
-    mutants = drawn(package, each)
     todo = [
         m
         for m in mutants
@@ -300,6 +301,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--package", action="append", choices=list(TESTS))
     parser.add_argument("--each", type=int, default=EACH, help="mutants of each package")
+    parser.add_argument("--seed", default=SEED, help="another one draws other mutants")
     parser.add_argument("--state", type=Path, default=ROOT / "build" / "mutants")
     parser.add_argument("--only", nargs="*", default=[], help="keys, or beginnings of keys")
     flags = parser.parse_args(argv)
@@ -309,7 +311,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         importlib.import_module(name)
     outcomes = {}
     for package in flags.package or TESTS:
-        outcomes[package] = run(package, flags.each, folder, flags.only)
+        mutants = drawn(package, flags.each, flags.seed)
+        outcomes[package] = run(package, mutants, folder, flags.only)
     return report(outcomes)
 
 

@@ -17,7 +17,7 @@ from hypothesis import Phase, settings
 
 from mutation import ir_tests
 from mutation.operators import Mutant
-from mutation.packages import ROOT
+from mutation.packages import APART, ROOT
 
 Lines = dict[str, list[int]]  # module -> lines that a test executes
 
@@ -170,7 +170,7 @@ def run_tests(files: Sequence[str], *plugins: object, stop: bool) -> int:
     flags = [
         "-q", "-s", "--tb=no", "--no-header", "--no-summary", "--hypothesis-seed=0",
         "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist",
-        "-W", "ignore::pytest.PytestAssertRewriteWarning",
+        "-W", "ignore::pytest.PytestAssertRewriteWarning", *(f"--deselect={t}" for t in APART),
     ]  # fmt: skip
     return int(
         pytest.main(

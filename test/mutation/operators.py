@@ -94,7 +94,7 @@ def mutants_of(module: str, path: Path) -> list[Mutant]:
             start = offsets[place.lineno - 1] + place.col_offset
             end = offsets[place.end_lineno - 1] + place.end_col_offset
             before = source[start:end].decode()
-            after = new if isinstance(new, str) else f"({ast.unparse(new)})"
+            after = new if isinstance(new, str) else _written(new)
             name = f"{module}:{function}:{operator}:{before}->{after}"
             seen[name] += 1
             key = hashlib.sha256(f"{name}#{seen[name]}".encode()).hexdigest()[:12]
@@ -102,6 +102,13 @@ def mutants_of(module: str, path: Path) -> list[Mutant]:
                             before, after, key)  # fmt: skip
             found.setdefault((start, end, after), mutant)
     return sorted(found.values(), key=lambda m: (m.start, m.end, m.operator, m.after))
+
+
+def _written(node: ast.AST) -> str:
+    """In parentheses, but for what only brackets may hold."""
+    if isinstance(node, ast.Tuple) and any(isinstance(part, ast.Slice) for part in node.elts):
+        return ast.unparse(ast.Subscript(ast.Name("_"), node))[2:-1]
+    return f"({ast.unparse(node)})"
 
 
 # ---- where ---------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Which faults are drawn, and which tests judge those of a package.
 
-A package is judged by the fast tests that stand beside it: its unit tests and its IR tests.
+A package is judged by the fast tests that stand beside it: its unit tests and its IR tests. Its
+subpackages belong to it, but for the templates of GPUs, which are a program of their own.
 """
 
 from __future__ import annotations
@@ -32,17 +33,40 @@ TESTS: dict[str, tuple[str, ...]] = {
         "donation", "misuse")),
     "linalg": ("test/linalg", "test/unit/linalg"),
     "math": ("test/math", "test/unit/math"),
+    "frontend": ("test/unit/frontend",),
+    "nn": ("test/unit/nn",),
+    "special": ("test/unit/special", "test/numeric/test_special_functions.py"),
+    "random": ("test/unit/random",),
+    "fft": ("test/unit/fft",),
+    "spectral": ("test/unit/spectral",),
+    "raising": ("test/unit/raising", "test/raising"),
+    "torch": ("test/unit/torch",),
+    "jax": ("test/unit/jax",),
+    "onnx": ("test/unit/onnx",),
+    "testing": ("test/unit/testing",),
+    "codegen": ("test/unit/codegen", "test/unit/codegen/llvm", "test/unit/codegen/nvptx"),
+    "runtime": ("test/unit/runtime",),
+    "mlir": ("test/unit/mlir",),
     "gpu": (*(f"test/gpu/{path.name}" for path in GPU_IR), "test/unit/gpu"),
 }  # fmt: skip
 
+# Tests of what ends a worker, which in a campaign is the process of the test.
+APART = (
+    "test/unit/codegen/test_requests.py::"
+    "test_a_module_that_ends_the_worker_is_an_error_with_a_reproducer",
+    "test/unit/torch/test_importing.py::"
+    "test_an_operator_that_ends_the_process_of_the_binding_is_taken_apart_by_torch",
+)
+
 
 def sources(package: str) -> dict[str, Path]:
-    """The modules of a package, without those of its subpackages."""
+    """The modules of a package and of its subpackages."""
     folder = ROOT / "python" / "ted" / package
+    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*.py"))}
     return {
-        f"ted.{package}.{path.stem}": path
-        for path in sorted(folder.glob("*.py"))
-        if path.stem != "__init__"
+        ".".join(("ted", package, *path.with_suffix("").parts)): whole
+        for path, whole in paths.items()
+        if path.stem != "__init__" and path.parts[0] != "templates"
     }
 
 

@@ -31,7 +31,7 @@ def exchanges(mutant: Mutant, path: Path, ran: Collection[CodeType]) -> list[Exc
     new = compile(mutant.text(source), str(path), "exec", dont_inherit=True)
     functions: dict[CodeType, list[FunctionType]] = {}
     for found in gc.get_objects():
-        if isinstance(found, FunctionType) and found.__module__ == mutant.module:
+        if type(found) is FunctionType and found.__module__ == mutant.module:  # no __class__ runs
             functions.setdefault(found.__code__, []).append(found)
     return list(_exchanges(old, new, functions, ran))
 
