@@ -85,7 +85,6 @@ def theirs(make: Callable[[Any], Any]) -> list[np.ndarray]:
     return [leaf.detach().numpy() for leaf in leaves]
 
 
-@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", TORCH)
 def test_steps_are_those_of_torch(name: str) -> None:
     optimizer, make = TORCH[name]
