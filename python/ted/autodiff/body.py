@@ -16,7 +16,7 @@ from ted.errors import SourceLocation
 from ted.ir.equations import Tensor
 from ted.ir.expressions import Expr, postorder
 from ted.ir.paths import choices
-from ted.ir.scalar import FALSE, TRUE, add, const, is_const, land, lnot, lor, mul, select
+from ted.ir.scalar import FALSE, TRUE, add, apply, const, is_const, land, lnot, lor, mul, select
 
 _Adjoint = dict[Expr, Expr]  # condition -> value
 
@@ -37,6 +37,7 @@ def read_adjoints(
     adjoints: dict[Expr, _Adjoint] = {body: {condition: seed}}
     found: list[tuple[Expr, Expr]] = []
     made: set[Expr] = set()
+    tails = {node for node in order if node.op in _SMALL}
     for node in reversed(order):
         terms = adjoints.get(node)
         if not terms or node not in varied:
@@ -50,7 +51,7 @@ def read_adjoints(
             position, where, value = under(condition, contribution)
             argument = node.args[position]
             if argument in varied:
-                value = _made_before(value, made)
+                value = _made_before(_regrouped(value, tails), made)
                 _accumulate(adjoints.setdefault(argument, {}), where, value)
     found.reverse()
     return found
@@ -80,6 +81,46 @@ def _made_before(value: Expr, made: set[Expr]) -> Expr:
         value = other if other in made else value
     made.add(value)
     return value
+
+
+_SMALL = ("div", "rsqrt")  # whose value is small where what they divide by is large
+
+
+_SHARES = 4  # products that one slope is multiplied into
+
+
+def _regrouped(value: Expr, tails: set[Expr]) -> Expr:
+    """(g*y)*d as g*(y*d), where y is a quotient, or such a product, and d the slope of its divisor.
+
+    The adjoint of the divisor u of y = a / u is -(g/u)*y. Where u is large, that can be too small
+    for its type, and y*d, a share, is not. A sum of such adjoints is taken apart for it.
+    """
+    if value.op != "mul":
+        return value
+    adjoint, slope = value.args
+    if _is_tail(slope, tails) or _count(adjoint, tails) > _SHARES:
+        return value
+    return _shared(adjoint, slope, tails)
+
+
+def _count(adjoint: Expr, tails: set[Expr]) -> int:
+    """How many products with a tail an adjoint is the sum of; more than can be if it is no such."""
+    if adjoint.op in ("add", "sub", "neg"):
+        return sum(_count(a, tails) for a in adjoint.args)
+    is_product = adjoint.op == "mul" and _is_tail(adjoint.args[1], tails)
+    return 1 if is_product else _SHARES + 1
+
+
+def _shared(adjoint: Expr, slope: Expr, tails: set[Expr]) -> Expr:
+    if adjoint.op != "mul":
+        return apply(adjoint.op, *(_shared(a, slope, tails) for a in adjoint.args))
+    share = mul(adjoint.args[1], slope)
+    tails.add(share)
+    return mul(adjoint.args[0], share)
+
+
+def _is_tail(e: Expr, tails: set[Expr]) -> bool:
+    return e in tails or (e.op == "div" and is_const(e.args[0]))
 
 
 def _choices_joined(terms: _Adjoint) -> _Adjoint:

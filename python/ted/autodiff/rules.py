@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ted.errors import DerivativeError, SourceLocation
-from ted.ir.expressions import Expr
+from ted.ir.expressions import Expr, postorder
 from ted.ir.scalar import (
     TRUE,
     add,
@@ -28,6 +28,7 @@ from ted.ir.scalar import (
     lnot,
     mul,
     neg,
+    select,
     sub,
 )
 
@@ -62,8 +63,24 @@ def _one_minus(x: Expr) -> Expr:
 
 
 def _one_minus_square(x: Expr) -> Expr:
-    """1 - x*x as a product, which loses no digits near 1."""
-    return mul(_one_minus(x), _one_plus(x))
+    """1 - x*x, away from 0 as a product, which loses no digits near 1, as a sum does not near 0."""
+    small = compare("lt", apply("abs", x), _number(x, 0.5))
+    return select(small, _one_minus(_square(x)), mul(_one_minus(x), _one_plus(x)))
+
+
+_LARGE = 1e9  # beside whose square 1 is nothing in any type
+
+
+def _root_one_plus_square(x: Expr) -> Expr:
+    """sqrt(1 + x*x), which is |x| long before its square overflows."""
+    size = apply("abs", x)
+    root = apply("sqrt", _one_plus(_square(x)))
+    return select(compare("lt", _number(x, _LARGE), size), size, root)
+
+
+def _root_square_minus_one(x: Expr) -> Expr:
+    """sqrt(x*x - 1) without a square."""
+    return mul(apply("sqrt", sub(x, _number(x, 1.0))), apply("sqrt", _one_plus(x)))
 
 
 def _scaled(x: Expr, factor: float) -> Expr:
@@ -78,6 +95,20 @@ def _mul(node: Expr, g: Expr) -> list[Contribution]:
 def _div(node: Expr, g: Expr) -> list[Contribution]:
     quotient = div(g, node.args[1])
     return [(0, TRUE, quotient), (1, TRUE, neg(mul(quotient, node)))]
+
+
+def _rsqrt(node: Expr, g: Expr) -> list[Contribution]:
+    """-y / (2 x), as a quotient is written: what comes next is multiplied by y (`body.py`)."""
+    return [(0, TRUE, mul(div(_scaled(g, -0.5), node.args[0]), node))]
+
+
+def _atan(node: Expr, g: Expr) -> list[Contribution]:
+    """1 / (1 + x*x) as r * r / (r*r + (x*r)**2), r the inverse of the larger of 1 and |x|."""
+    one = _number(node, 1.0)
+    size = apply("stop_gradient", apply("maximum", one, apply("abs", node.args[0])))
+    r = div(one, size)
+    scaled = div(mul(g, r), add(_square(r), _square(mul(node.args[0], r))))
+    return [(0, TRUE, mul(scaled, r))]
 
 
 def _extremum(first_wins: Callable[[Expr, Expr], Expr]) -> Rule:
@@ -138,6 +169,11 @@ def _nothing(node: Expr, g: Expr) -> list[Contribution]:
     return []
 
 
+def _logarithm(base: float) -> Rule:
+    """The rule of a logarithm: its constant is a factor of `g`, as one of x could overflow."""
+    return lambda node, g: [(0, TRUE, div(_scaled(g, 1.0 / math.log(base)), node.args[0]))]
+
+
 _ERF_SLOPE = 2.0 / math.sqrt(math.pi)
 
 RULES: dict[str, Rule] = {
@@ -151,28 +187,28 @@ RULES: dict[str, Rule] = {
     "abs": _abs,
     "pow": _pow,
     "sqrt": _unary(lambda _, y: div(_number(y, 0.5), y)),
-    "rsqrt": _unary(lambda _, y: _scaled(mul(y, _square(y)), -0.5)),
+    "rsqrt": _rsqrt,
     "cbrt": _quotient(lambda _, y: _scaled(_square(y), 3.0)),
     "exp": _unary(lambda _, y: y),
     "exp2": _unary(lambda _, y: _scaled(y, math.log(2.0))),
     "expm1": _unary(lambda _, y: _one_plus(y)),
     "log": _quotient(lambda x, _: x),
-    "log2": _quotient(lambda x, _: _scaled(x, math.log(2.0))),
-    "log10": _quotient(lambda x, _: _scaled(x, math.log(10.0))),
+    "log2": _logarithm(2.0),
+    "log10": _logarithm(10.0),
     "log1p": _quotient(lambda x, _: _one_plus(x)),
     "sin": _unary(lambda x, _: apply("cos", x)),
     "cos": _unary(lambda x, _: neg(apply("sin", x))),
     "tan": _unary(lambda _, y: _one_plus(_square(y))),
     "asin": _unary(lambda x, _: apply("rsqrt", _one_minus_square(x))),
     "acos": _unary(lambda x, _: neg(apply("rsqrt", _one_minus_square(x)))),
-    "atan": _quotient(lambda x, _: _one_plus(_square(x))),
+    "atan": _atan,
     "fmod": _fmod,
     "atan2": _atan2,
     "sinh": _unary(lambda x, _: apply("cosh", x)),
     "cosh": _unary(lambda x, _: apply("sinh", x)),
     "tanh": _unary(lambda _, y: _one_minus(_square(y))),
-    "asinh": _unary(lambda x, _: apply("rsqrt", _one_plus(_square(x)))),
-    "acosh": _unary(lambda x, _: apply("rsqrt", mul(sub(x, _number(x, 1.0)), _one_plus(x)))),
+    "asinh": _quotient(lambda x, _: _root_one_plus_square(x)),
+    "acosh": _quotient(lambda x, _: _root_square_minus_one(x)),
     "atanh": _quotient(lambda x, _: _one_minus_square(x)),
     "erf": _unary(lambda x, _: _scaled(apply("exp", neg(_square(x))), _ERF_SLOPE)),
     "erfc": _unary(lambda x, _: _scaled(apply("exp", neg(_square(x))), -_ERF_SLOPE)),
@@ -198,7 +234,65 @@ def contributions(node: Expr, g: Expr, location: SourceLocation | None) -> list[
             f"{node.op}: no derivative rule for this operation; add a row to ted.autodiff.rules",
             location,
         )
-    return rule(node, g)
+    found = rule(node, g)
+    if node.op not in SATURATING:
+        return found
+    position, limit = SATURATING[node.op]
+    argument = node.args[position]
+    if not can_overflow(argument):
+        return found
+    inside = limit(argument)
+    return [under(inside, c) if c[0] == position else c for c in found]
+
+
+# ------------------------------------------------------------------ what overflows
+
+GROWING = frozenset({"exp", "exp2", "expm1", "sinh", "cosh"})
+# A sum or a quotient of what has a pole can have any slope where that is infinite.
+_POLES = frozenset(
+    {"div", "rsqrt", "log", "log2", "log10", "log1p", "pow", "tan", "atanh", "fmod", "acosh"}
+)
+
+
+def can_overflow(e: Expr) -> bool:
+    """Whether an expression is infinite where what it is made of is large, and nowhere else."""
+    if e.op in ("load", "const"):
+        return False
+    nodes = [n for n in postorder(e) if n.dtype.is_float]
+    grows = any(n.op in GROWING and not _is_minus_size(n.args[0]) for n in nodes)
+    return (grows or _is_power_of_power(e)) and not any(n.op in _POLES for n in nodes)
+
+
+def _is_minus_size(e: Expr) -> bool:
+    """Whether it is -|x|, also as the choice `where(0 <= x, -x, x)`."""
+    if e.op != "select":
+        return e.op == "neg" and e.args[0].op == "abs"
+    condition, a, b = e.args
+    chosen = condition.op in ("le", "lt") and is_const(condition.args[0], 0)
+    return chosen and condition.args[1] is b and a is neg(b)
+
+
+def _is_power_of_power(e: Expr) -> bool:
+    """Whether a product has a product of data as a factor: its slope has an infinite one."""
+    products = [n for n in postorder(e) if n.op == "mul" and not any(map(is_const, n.args))]
+    return any(n.op == "mul" and n in products for p in products for n in p.args)
+
+
+def _finite(x: Expr) -> Expr:
+    return compare("lt", apply("abs", x), _number(x, math.inf))
+
+
+def _above_minus_infinity(x: Expr) -> Expr:
+    return compare("lt", _number(x, -math.inf), x)
+
+
+# Operation -> the argument that it is flat in far out, and the condition that this is not infinite.
+# There a slope of 0 meets an infinite one, and adds nothing: it is selected away.
+SATURATING: dict[str, tuple[int, Callable[[Expr], Expr]]] = {
+    "div": (1, _finite),
+    **dict.fromkeys(("rsqrt", "tanh", "erf", "erfc", "atan"), (0, _finite)),
+    **dict.fromkeys(("exp", "exp2", "expm1"), (0, _above_minus_infinity)),
+}
 
 
 def under(condition: Expr, contribution: Contribution) -> Contribution:

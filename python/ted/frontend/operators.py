@@ -97,12 +97,13 @@ def copysign(a: Any, b: Any) -> Any:
 
 @vectorize
 def logaddexp(a: Any, b: Any) -> Any:
-    """log(exp(a) + exp(b)) without overflow; both slopes are 1/2 where a = b."""
+    """log(exp(a) + exp(b)) without overflow; both slopes are 1/2 where a = b, at -inf 0."""
     first = a >= b
     high, low = where(first, a, b) * 1.0, where(first, b, a) * 1.0
     known = isfinite(high)  # of infinite ones the distance is no number
     distance = where(known, low - high, 0.0)
-    return where(known, high + log1p(exp(distance)), maximum(a, b))
+    edge = where(high == -math.inf, -math.inf, maximum(a, b))  # as `logsumexp` of nothing but -inf
+    return where(known, high + log1p(exp(distance)), edge)
 
 
 @vectorize

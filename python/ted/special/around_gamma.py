@@ -33,7 +33,14 @@ from ted.frontend.elementwise import (
     stop_gradient,
     where,
 )
-from ted.frontend.gamma_functions import STIRLING, digamma, lgamma, lgamma_right, series
+from ted.frontend.gamma_functions import (
+    STIRLING,
+    digamma,
+    lgamma,
+    lgamma_right,
+    series,
+    steep_zero,
+)
 from ted.frontend.locations import fail
 from ted.frontend.reductions import sum as sum_over
 from ted.frontend.tensors import constant
@@ -122,7 +129,9 @@ def _both(a: Any, x: Any) -> tuple[Any, Any]:
 
 def _checked(a: Any, x: Any, value: Any, at_zero: float) -> Any:
     """The value, those at the ends, and NaN outside."""
-    value = where(x == 0, at_zero, where(x == math.inf, 1 - at_zero, value))
+    start = where(x == 0, x, 0.0) ** a  # 0, with the slope 0, 1 or infinity that a makes of it
+    start = at_zero + (1 - 2 * at_zero) * start
+    value = where(x == 0, start, where(x == math.inf, 1 - at_zero, value))
     value = where(a == 0, where(x > 0, 1 - at_zero, math.nan), value)
     value = where(a == math.inf, where(x == math.inf, math.nan, at_zero), value)
     return where((a >= 0) & (x >= 0), value, math.nan)
@@ -177,7 +186,7 @@ def exp1(x: Any) -> Any:
         total = (total + (-1.0) ** (n + 1) / (n * math.factorial(n))) * low
     high = where(near | (x == math.inf), 1.0, x)
     value = where(near, total - np.euler_gamma - log(low), exp(-high) * _tail(0 * high, high))
-    value = where(x == 0, math.inf, where(x == math.inf, 0.0, value))
+    value = where(x == 0, -log(x), where(x == math.inf, 0.0, value))
     return where(x >= 0, value, math.nan)
 
 
@@ -218,7 +227,8 @@ def zeta(x: Any, q: Any = 1.0) -> Any:
     at_end = where(q == math.inf, 0.0, where(q > 1, 0.0, where(q == 1, 1.0, math.inf)))
     value = where(ends, at_end, value)
     pole = ((x == 1) & (q >= 0)) | ((q == 0) & (x > 1))
-    return where(inside, value, where(pole, math.inf, math.nan))
+    at_pole = where(x == 1, 1 / (x - 1), 1 / absolute(q))
+    return where(inside, value, where(pole, at_pole, math.nan))
 
 
 def polygamma(n: int, x: Any) -> Any:
@@ -241,7 +251,8 @@ def polygamma(n: int, x: Any) -> Any:
         angle = math.pi * where(inside & left, x - whole, 0.25)
         turned = (-1) ** order * right - _cotangent(order, cos(angle) / sin(angle))
         value = where(left, turned, right)
-        ends = where(pole, math.copysign(math.inf, size), where(x > 0, 0.0, math.nan))
+        at_pole = math.copysign(math.inf, size) + steep_zero(x)
+        ends = where(pole, at_pole, where(x > 0, 0.0, math.nan))
         return where(inside, value, ends)
 
     return elementwise(polygamma)(x)

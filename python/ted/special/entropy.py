@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ted.frontend.elementwise import log, log1p, where
+from ted.frontend.elementwise import log, log1p, sqrt, where
 from ted.special.arguments import elementwise
 
 
@@ -31,7 +31,7 @@ def entr(x: Any) -> Any:
     """-x log(x), 0 at 0, minus infinity to the left of it."""
     inside = x > 0
     value = -x * log(where(inside, x, 1.0))
-    return where(inside, value, where(x == 0, 0.0, where(x < 0, -math.inf, math.nan)))
+    return where(inside, value, where(x == 0, sqrt(x), where(x < 0, -math.inf, math.nan)))
 
 
 @elementwise
@@ -42,7 +42,7 @@ def rel_entr(x: Any, y: Any) -> Any:
     near = (top < 2 * bottom) & (bottom < 2 * top)
     close = log1p(where(near, top - bottom, 0.0) / bottom)
     value = top * where(near, close, log(top) - log(bottom))
-    outside = where((x == 0) & (y >= 0), 0.0, math.inf)
+    outside = where((x == 0) & (y >= 0), -sqrt(x), math.inf)  # with the slope of a logarithm of 0
     return where(inside, value, where((x != x) | (y != y), math.nan, outside))
 
 

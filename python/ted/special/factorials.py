@@ -29,7 +29,7 @@ def _gamma_right(x: Any) -> Any:
     half = scaled * exp(0.5 * (tail - y) + where(large, _SHIFT, 0.0))
     value = math.sqrt(2 * math.pi) * half * half
     below = functools.reduce(lambda a, b: a * b, factors)
-    return where(over, math.inf, where(small, value / where(small, below, 1.0), value))
+    return where(over, math.inf * x, where(small, value / where(small, below, 1.0), value))
 
 
 def _gamma(x: Any) -> Any:
@@ -41,7 +41,7 @@ def _gamma(x: Any) -> Any:
     fits = right < math.inf
     reflected = where(fits, math.pi / sine / where(fits, right, 1.0), 0.0 * sine)
     value = where(left, reflected, right)
-    ends = where(x == 0, 1 / x, math.nan)
+    ends = where(x == 0, 1 / x, math.nan * x)
     return where(left & pole, ends, value)
 
 

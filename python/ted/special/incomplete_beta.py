@@ -42,7 +42,10 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
     first, second = where(other, b, a), where(other, a, b)
     low = _lower(first, second, where(other, 1 - part, part))
     value = where(other, 1 - low, low)
-    at_end = where(x == 0, 0.0, where(x == 1, 1.0, math.nan))
+    # With the slopes 0, that of a line, or infinity, as the exponent makes it.
+    first_end = b * where(x == 0, x, 0.0) ** a
+    last_end = 1 - a * where(x == 1, 1 - x, 0.0) ** b
+    at_end = where(x == 0, first_end, where(x == 1, last_end, math.nan))
     return where(inside, value, where(is_known, at_end, math.nan))
 
 

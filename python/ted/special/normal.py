@@ -62,7 +62,7 @@ def _quantile(q: Any, tail: Any) -> Any:
         _quotient(where(far, root, 5.0) - 5, _FAR),
         _quotient(where(far, 1.6, root) - 1.6, _NEAR),
     )
-    outer = where(tail == 0, math.inf, where(tail > 0, outer, math.nan))
+    outer = where(tail == 0, -log(tail), where(tail > 0, outer, math.nan))
     return where(central, middle, where(q < 0, -outer, outer))
 
 
@@ -105,7 +105,7 @@ def log_ndtr(x: Any) -> Any:
     middle = log(0.5 * erfc(where(far | right, 0.0, -x) * math.sqrt(0.5)))
     high = log1p(-0.5 * erfc(where(right, x, 0.0) * math.sqrt(0.5)))
     value = where(far, left, where(right, high, middle))
-    return where(x != x, math.nan, where(x == -math.inf, -math.inf, value))
+    return where(x != x, math.nan, where(x == -math.inf, -0.5 * x * x, value))
 
 
 @elementwise

@@ -97,6 +97,19 @@ def _remainder(r: Element, a: Element, b: Element) -> tuple[Element, ...]:
     return ONE, -formal("math.roundeven", (a - r) / b)
 
 
+_LARGE = Element(10**9)
+
+
+def _long_leg(x: Element) -> tuple[Element, ...]:
+    """1 / sqrt(1 + x*x), whose root is |x| beyond a large number."""
+    root = abs(x) if abs(x) > _LARGE else _call("sqrt", ONE + x * x)
+    return (ONE / root,)
+
+
+def _short_leg(x: Element) -> tuple[Element, ...]:
+    return (ONE / (_call("sqrt", x - ONE) * _call("sqrt", ONE + x)),)
+
+
 def _sign(x: Element) -> Element:
     return Element((x.number > 0) - (x.number < 0))
 
@@ -105,9 +118,9 @@ PARTIALS: dict[str, Partials] = {
     "arith.remf": _remainder,
     "math.absf": lambda _, x: (_sign(x),),
     "math.acos": lambda _, x: (-_inverse_root(ONE - x * x),),
-    "math.acosh": lambda _, x: (_inverse_root(x * x - ONE),),
+    "math.acosh": lambda _, x: _short_leg(x),
     "math.asin": lambda _, x: (_inverse_root(ONE - x * x),),
-    "math.asinh": lambda _, x: (_inverse_root(ONE + x * x),),
+    "math.asinh": lambda _, x: _long_leg(x),
     "math.atan": lambda _, x: (ONE / (ONE + x * x),),
     "math.atan2": _angle,
     "math.atanh": lambda _, x: (ONE / (ONE - x * x),),
@@ -120,7 +133,7 @@ PARTIALS: dict[str, Partials] = {
     "math.log": lambda _, x: (ONE / x,),
     "math.log1p": lambda _, x: (ONE / (ONE + x),),
     "math.powf": _power,
-    "math.rsqrt": lambda y, _: (-HALF * y * y * y,),
+    "math.rsqrt": lambda y, x: (-HALF * y / x,),
     "math.sin": lambda _, x: (_call("cos", x),),
     "math.sinh": lambda _, x: (_call("cosh", x),),
     "math.sqrt": lambda y, _: (HALF / y,),
@@ -138,8 +151,8 @@ SCALED: dict[str, tuple[float, Partials]] = {
     "math.erf": (_BELL, lambda c, _, x: (c * _call("exp", -(x * x)),)),
     "math.erfc": (-_BELL, lambda c, _, x: (c * _call("exp", -(x * x)),)),
     "math.exp2": (math.log(2), lambda c, y, _: (c * y,)),
-    "math.log10": (math.log(10), lambda c, _, x: (ONE / (c * x),)),
-    "math.log2": (math.log(2), lambda c, _, x: (ONE / (c * x),)),
+    "math.log10": (1 / math.log(10), lambda c, _, x: (c / x,)),
+    "math.log2": (1 / math.log(2), lambda c, _, x: (c / x,)),
 }
 
 

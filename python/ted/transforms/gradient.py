@@ -24,6 +24,7 @@ from ted.transforms.guarded_producers import (
 )
 from ted.transforms.overrides import Overrides, carry
 from ted.transforms.preparation import Stage, no_overrides, prepare
+from ted.transforms.saturated_producers import inline_saturated_producers
 from ted.transforms.single_points import map_single_points
 from ted.transforms.summands import Summands, Sweep
 from ted.transforms.ted_factor_sums import factor_sums
@@ -41,15 +42,15 @@ def preparation(cut: Collection[Tensor]) -> Sequence[Stage]:
     # then, since a product tree introduces reads that need no further preparation; sums last: the
     # adjoint of a sum in steps is one in as many steps, and what these store is known.
     return (
-        map_single_points, inline_guarded_producers, parts, masks, split_dims, expand_combiners,
-        factor_sums,
+        map_single_points, inline_guarded_producers, inline_saturated_producers, parts, masks,
+        split_dims, expand_combiners, factor_sums,
     )  # fmt: skip
 
 
 def forward_preparation(cut: Collection[Tensor]) -> Sequence[Stage]:
     """Tangents are selected, not multiplied, and no read is inverted: combiners and sums matter."""
     del cut
-    return expand_combiners, factor_sums
+    return inline_saturated_producers, expand_combiners, factor_sums
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def inline_guarded(equation: Equation, keep: Collection[Tensor] = ()) -> Equatio
         }
         if not guarded:
             break
-        body = _inlined(body, guarded)
+        body = inlined(body, guarded)
     return equation if body is equation.body else replace(equation, body=body)
 
 
@@ -75,7 +75,7 @@ def _guarded_reads(body: Expr, points: Extent) -> set[Expr]:
         if conditions[read] is not TRUE
         and reads_data(conditions[read])
         and surely_at_most(points, EVALUATIONS * read.attr.size)
-        and _is_map(read.attr)
+        and is_map(read.attr)
         and has_unbounded_slope(read.attr)
     }
 
@@ -85,7 +85,7 @@ def has_unbounded_slope(tensor: Tensor, depth: int = MAX_DEPTH) -> bool:
     seen: set[Tensor] = set()
     level = [tensor]
     for _ in range(depth):
-        level = [t for t in dict.fromkeys(level) if t not in seen and (_is_map(t) or _is_sum(t))]
+        level = [t for t in dict.fromkeys(level) if t not in seen and (is_map(t) or _is_sum(t))]
         seen.update(level)
         bodies = [t.equations[0].body for t in level]
         if any(node.op in UNBOUNDED for node in postorder(*bodies)):
@@ -94,7 +94,7 @@ def has_unbounded_slope(tensor: Tensor, depth: int = MAX_DEPTH) -> bool:
     return False
 
 
-def _is_map(tensor: Tensor) -> bool:
+def is_map(tensor: Tensor) -> bool:
     """One equation that computes every element from others at the same point, doing some work."""
     if len(tensor.equations) != 1 or not tensor.dtype.is_float:
         return False
@@ -113,7 +113,9 @@ def _is_sum(tensor: Tensor) -> bool:
     return sums and not reads_itself(tensor)
 
 
-def _inlined(body: Expr, guarded: set[Expr]) -> Expr:
+def inlined(body: Expr, guarded: set[Expr]) -> Expr:
+    """The body with the equations of maps in place of some reads of them."""
+
     def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
         if node not in guarded:
             return None

@@ -5,6 +5,7 @@ Before: ted.isclose(a, b)      After: (a == b) | (|a - b| <= atol + rtol |b|) & 
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -19,6 +20,7 @@ from ted.frontend.elementwise import (
     maximum,
     minimum,
     remainder,
+    round,
     sin,
     trunc,
     vectorize,
@@ -29,9 +31,10 @@ from ted.frontend.reductions import all as all_of
 from ted.frontend.scalars import Scalar
 from ted.ir.dtypes import FLOAT32, FLOAT64
 
-# From here on sin(x) / x is good to the last digit; nearer to 0 five terms of its series are, whose
-# derivatives of the first orders are right at 0, too.
-_NEAR = 0.02
+# From here on derivatives of sin(x) / x cancel no digits; nearer to 0 its series has them, with the
+# factors (2k)(2k + 1) from the last term to the first.
+_NEAR = 0.5
+_FACTORS = tuple(2.0 * k * (2 * k + 1) for k in range(11, 0, -1))
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
@@ -153,11 +156,11 @@ def logaddexp2(a: Any, b: Any) -> Any:
 
 @vectorize
 def sinc(x: Any) -> Any:
-    """sin(pi x) / (pi x), 1 at 0, with all derivatives there up to the ninth."""
-    angle = x * math.pi
-    square = angle * angle
-    terms = 1.0 - square / 6.0 * (
-        1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0))
-    )
+    """sin(pi x) / (pi x), 1 at 0 and 0 at other integers, with all derivatives."""
     near = absolute(x) < _NEAR
-    return where(near, terms, sin(angle) / where(near, 1.0, angle))
+    square = (where(near, x, 0.0) * math.pi) ** 2
+    series = functools.reduce(lambda total, k: 1.0 - square * total / k, _FACTORS, 1.0)
+    far = where(near, 1.0, x)
+    nearest = round(far)
+    sine = sin((far - nearest) * math.pi) / (far * math.pi)  # an angle that is not rounded
+    return where(near, series, where(round(0.5 * nearest) * 2 == nearest, sine, -sine))
