@@ -77,7 +77,8 @@ def frozen(array: Any, dtype: DType) -> Constant:
     """The constant with the values of an array of numpy that has the type `dtype`."""
     import numpy as np
 
-    own = np.array(array, dtype=dtype.dtype, order="C", copy=True)
+    own = np.empty(np.shape(array), dtype.dtype)  # NumPy has two types of 64 bits; a copy keeps it
+    own[...] = array
     own.flags.writeable = False
     held: Any = own.reshape(-1).view(np.uint8)
     digest = hashlib.blake2b(held, digest_size=16).hexdigest()

@@ -12,6 +12,32 @@ from typing import cast
 from ted.errors import SourceLocation
 from ted.mlir import ir
 
+NAMELESS = "-"
+"""The file that MLIR names in the locations of a text that it has parsed."""
+
+
+def rename_files(module: ir.Module, old: str, new: str) -> None:
+    """Write another name of a file into the locations of all operations and arguments."""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        op.location = _renamed(op.location, old, new)
+        for region in op.regions:
+            for argument in (a for block in region.blocks for a in block.arguments):
+                argument.set_location(_renamed(argument.location, old, new))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+
+
+def _renamed(location: ir.Location, old: str, new: str) -> ir.Location:
+    if isinstance(location, ir.FileLineColLoc) and location.filename == old:
+        line, column = location.start_line, location.start_col
+        return ir.Location.file(new, line, column, location.context)
+    if isinstance(location, ir.NameLoc):
+        inner = _renamed(location.child_loc, old, new)
+        return ir.Location.name(location.name_str, inner, location.context)
+    return location
+
 
 def source_location(location: ir.Location) -> SourceLocation | None:
     """The user's line in a location: the first file and line below names, calls and fusions."""

@@ -3,33 +3,38 @@
 Before: { ^bb0(%a, %b): %0 = stablehlo.compare LT, %a, %b, TOTALORDER; return %0 }
 After:  ted.order = "less"
 
-A comparison made of choices and comparisons alone is run on pairs of numbers.
+A comparison made of choices and comparisons alone is run on pairs of numbers, with zeros and NaN of
+both signs and infinities among them.
 """
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from ted.mlir import ir, scalar_value
+from ted.raising.total_order import compares_totally
 
 ORDER, KEYS = "ted.order", "ted.keys"
-_NUMBERS, _FEW, _MOST = (-2, -1, 0, 1, 3), (-1, 0, 1), 3  # of one key, of several, and how many
+_MOST = 3  # keys of an order
+# Numbers that are tried: of one key, of two and of three.
+_WHOLE = ((-2, -1, 0, 1, 3), (-1, 0, 1), (-1, 0, 1))
+_SPECIAL = (-math.inf, -1.0, -0.0, 0.0, 1.0, math.inf, math.nan, -math.nan)
+_FLOATS = (_SPECIAL, (-1.0, -0.0, 0.0, math.nan, -math.nan), (-0.0, 0.0, 1.0, math.nan))
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge,
     "EQ": operator.eq, "NE": operator.ne,
 }  # fmt: skip
-_ORDERS = {
-    "less": (operator.lt, operator.le),
-    "greater": (operator.gt, operator.ge),
-}
 _SORTS = ("stablehlo.sort", "tm_tensor.sort")
-# The predicates of `arith.cmpf` and `arith.cmpi` that are orders or equality.
+# The predicates of `arith.cmpf`: the comparison, and what it says where one is NaN.
 _FLOAT = {
-    1: "EQ", 2: "GT", 3: "GE", 4: "LT", 5: "LE", 8: "EQ", 9: "GT", 10: "GE", 11: "LT", 12: "LE",
-    13: "NE",
+    1: ("EQ", False), 2: ("GT", False), 3: ("GE", False), 4: ("LT", False), 5: ("LE", False),
+    6: ("NE", False), 8: ("EQ", True), 9: ("GT", True), 10: ("GE", True), 11: ("LT", True),
+    12: ("LE", True), 13: ("NE", True),
 }  # fmt: skip
 _INTEGER = {0: "EQ", 1: "NE", 2: "LT", 3: "LE", 4: "GT", 5: "GE"}
 
@@ -54,21 +59,88 @@ def mark_orders(module: ir.Module) -> None:
 def _order(op: ir.Operation) -> tuple[str, int] | None:
     """The order, and of how many operands: the second decides between equals of the first."""
     block = op.regions[0].blocks[0]
-    operands = len(block.arguments) // 2
-    for keys in range(1, min(operands, _MOST) + 1):
-        numbers, rest = (_NUMBERS if keys == 1 else _FEW), len(block.arguments) - 2 * keys
-        rows = list(
-            product(product(numbers, repeat=2 * keys), product((0, 1), repeat=min(rest, 4)))
-        )
+    for keys in range(1, min(len(block.arguments) // 2, _MOST) + 1):
+        rest = len(block.arguments) - 2 * keys
+        numbers = [_tried(a.type, keys) for a in list(block.arguments)[: 2 * keys]]
+        rows = list(product(product(*numbers), product((0, 1), repeat=min(rest, 4))))
         try:
             found = [bool(_run(block, (*pairs, *others))) for pairs, others in rows]
         except _UnknownError:
             return None
-        for name, better in _ORDERS.items():
-            for test in better:
-                if found == [test(pairs[::2], pairs[1::2]) for pairs, _ in rows]:
-                    return name, keys
+        tried = [(list(map(_Key, pairs[::2])), list(map(_Key, pairs[1::2]))) for pairs, _ in rows]
+        for name in _ORDERS:
+            if _is_order(name, tried, found):
+                return name, keys
     return None
+
+
+def _tried(kind: ir.Type, keys: int) -> Sequence[Any]:
+    element = kind.element_type if isinstance(kind, ir.RankedTensorType) else kind
+    is_float = isinstance(element, ir.FloatType)
+    return (_FLOATS if is_float else _WHOLE)[keys - 1]
+
+
+@dataclass(frozen=True)
+class _Key:
+    """A number that is compared, and whether it is NaN or a zero with a sign."""
+
+    number: Any
+
+    @property
+    def is_nan(self) -> bool:
+        return self.number != self.number
+
+    @property
+    def by_value(self) -> tuple[Any, ...]:
+        """Where it is in the order of values, which has NaN last."""
+        return (1, 0) if self.is_nan else (0, self.number)
+
+    @property
+    def in_total(self) -> tuple[Any, ...]:
+        """Where it is in the total order of floats."""
+        sign = math.copysign(1.0, self.number)
+        return (sign, 0, 0) if self.is_nan else (0, self.number, sign)
+
+
+Pair = tuple[Sequence[_Key], Sequence[_Key]]
+
+
+def _values(keys: Sequence[_Key]) -> list[Any]:
+    return [key.by_value for key in keys]
+
+
+def _totals(keys: Sequence[_Key]) -> list[Any]:
+    return [key.in_total for key in keys]
+
+
+# Order -> where keys are in it, and whether it falls.
+_ORDERS: dict[str, tuple[Callable[[Sequence[_Key]], list[Any]], bool]] = {
+    "less": (_values, False), "greater": (_values, True),
+    "totally less": (_totals, False), "totally greater": (_totals, True),
+}  # fmt: skip
+
+
+def _is_order(name: str, pairs: Iterable[Pair], found: Sequence[bool]) -> bool:
+    """Whether a comparison is an order, with equals or without.
+
+    One by values may know nothing of NaN: then no place of a NaN is wrong.
+    """
+    place, falls = _ORDERS[name]
+    rows = [(tuple(map(place, pair[::-1] if falls else pair)), pair) for pair in pairs]
+    for test in (operator.lt, operator.le):
+        wrong = [
+            (pair, got) for (ends, pair), got in zip(rows, found, strict=True) if test(*ends) != got
+        ]
+        if not wrong:
+            return True
+        nan = [got for (_, pair), got in zip(rows, found, strict=True) if _has_nan(pair)]
+        if place is _values and all(_has_nan(pair) for pair, _ in wrong) and len(set(nan)) == 1:
+            return True
+    return False
+
+
+def _has_nan(pair: Pair) -> bool:
+    return any(key.is_nan for keys in pair for key in keys)
 
 
 def _run(block: ir.Block, arguments: Sequence[Any]) -> Any:
@@ -91,25 +163,31 @@ def _constant(op: ir.Operation, _: Sequence[Any]) -> Any:
 
 def _compare(op: ir.Operation, args: Sequence[Any]) -> bool:
     text = str(op.attributes["comparison_direction"])
-    return _COMPARE[text.rpartition(" ")[2].rstrip(">")](*args)
+    keys = [_Key(a).in_total for a in args] if compares_totally(op) else args
+    return _COMPARE[text.rpartition(" ")[2].rstrip(">")](*keys)
 
 
-def _predicate(names: dict[int, str]) -> Callable[[ir.Operation, Sequence[Any]], Any]:
-    def rule(op: ir.Operation, args: Sequence[Any]) -> Any:
-        code = ir.IntegerAttr(op.attributes["predicate"]).value
-        if code not in names:
-            raise _UnknownError
-        return _COMPARE[names[code]](*args)
+def _of_floats(op: ir.Operation, args: Sequence[Any]) -> bool:
+    code = ir.IntegerAttr(op.attributes["predicate"]).value
+    if code not in _FLOAT:
+        raise _UnknownError
+    name, of_nan = _FLOAT[code]
+    return of_nan if any(a != a for a in args) else _COMPARE[name](*args)
 
-    return rule
+
+def _of_integers(op: ir.Operation, args: Sequence[Any]) -> bool:
+    code = ir.IntegerAttr(op.attributes["predicate"]).value
+    if code not in _INTEGER:
+        raise _UnknownError
+    return _COMPARE[_INTEGER[code]](*args)
 
 
 _RULES: dict[str, Callable[[ir.Operation, Sequence[Any]], Any]] = {
     "stablehlo.constant": _constant,
     "stablehlo.compare": _compare,
     "arith.constant": _constant,
-    "arith.cmpf": _predicate(_FLOAT),
-    "arith.cmpi": _predicate(_INTEGER),
+    "arith.cmpf": _of_floats,
+    "arith.cmpi": _of_integers,
     "arith.select": lambda _, args: args[1] if args[0] else args[2],
     "stablehlo.select": lambda _, args: args[1] if args[0] else args[2],
     "stablehlo.and": lambda _, args: args[0] and args[1],

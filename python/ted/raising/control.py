@@ -9,13 +9,14 @@ from ted.api.control_flow import cond
 from ted.frontend.tensors import Tensor as Wrapped
 from ted.frontend.tensors import wrap
 from ted.ir import scalar
+from ted.ir.dtypes import INT64
 from ted.ir.expressions import Expr
 from ted.mlir import ir
 from ted.mlir.attributes import symbol
 from ted.raising.complexes import closed_as, opened
 from ted.raising.loops import States, looped
 from ted.raising.reading import Reader
-from ted.raising.values import Value, as_tensor, as_typed, place_of, unraisable
+from ted.raising.values import Value, as_tensor, as_typed, place_of, type_of, unraisable
 
 
 def call(reader: Reader, op: ir.Operation) -> Sequence[Value]:
@@ -34,35 +35,50 @@ def _unwrapped(tensors: Sequence[Wrapped], like: Sequence[ir.Value]) -> list[Val
     return [as_typed(found, value.type) for found, value in rows]
 
 
-def _nodes(states: States, block: ir.Block) -> list[Value]:
-    return closed_as([s.node for s in states], block.arguments)
+def _nodes(states: States, like: Sequence[ir.Value]) -> list[Value]:
+    return closed_as([s.node for s in states], like)
 
 
 def for_loop(reader: Reader, op: ir.Operation) -> Sequence[Value]:
     """A loop whose first state counts.
 
-    Raises: VerifyError for bounds that are not static, or a step that is not positive.
+    Raises: VerifyError for bounds that are not static or too large, or a step below 1.
     """
-    first, end, step = (reader.scalar(v) for v in list(op.operands)[:3])
-    if not all(scalar.is_const(v) for v in (first, end, step)) or step.attr <= 0:
-        bounds = f"{first}, {end}, {step}"
-        raise unraisable(op, f"bounds and a positive step must be static, got {bounds}")
+    first, end, step = (_bound(op, reader.scalar(v)) for v in list(op.operands)[:3])
+    if step <= 0:
+        raise unraisable(op, f"a step must be positive, got {step}")
     (block,) = op.regions[0].blocks
 
     def counter(states: States) -> Expr:
         return scalar.load(states[0].node, ())
 
     def going(states: States) -> Wrapped:
-        number = counter(states)
-        return _wrapped(op, [scalar.compare("lt", number, scalar.cast(end, number.dtype))])[0]
+        below = scalar.compare("lt", counter(states), scalar.const(end, INT64))
+        return _wrapped(op, [below])[0]
 
     def body(states: States) -> States:
-        number = counter(states)
-        after = reader.block(block, _nodes(states, block))
-        return _wrapped(op, [scalar.add(number, scalar.cast(step, number.dtype)), *after])
+        number = as_tensor(scalar.cast(counter(states), kind), place_of(op))
+        after = reader.block(block, [number, *_nodes(states[1:], block.arguments[1:])])
+        return _wrapped(op, [scalar.add(counter(states), scalar.const(step, INT64)), *after])
 
-    starts = [first, *(reader.value(v) for v in list(op.operands)[3:])]
+    _, kind = type_of(block.arguments[0].type, op.location, op.name)
+    starts = [scalar.const(first, INT64), *(reader.value(v) for v in list(op.operands)[3:])]
     return _unwrapped(looped(_wrapped(op, starts), going, body)[1:], op.results)
+
+
+def _bound(op: ir.Operation, value: Expr) -> int:
+    """A bound or the step as a number, read with a sign or without.
+
+    The loop counts in 64 bits, so that no narrower type ends it.
+    """
+    is_plain = "unsignedCmp" in op.attributes
+    if not scalar.is_const(value):
+        raise unraisable(op, f"bounds and a positive step must be static, got {value}")
+    bits = (INT64 if value.dtype.is_index else value.dtype).bits
+    number = value.attr % 2**bits if is_plain else value.attr
+    if number >= 2**63:
+        raise unraisable(op, f"bounds must be below 2 ** 63, got {number}")
+    return number
 
 
 def branch(reader: Reader, op: ir.Operation) -> Sequence[Value]:
@@ -86,7 +102,7 @@ def while_(reader: Reader, op: ir.Operation) -> Sequence[Value]:
     before, after = (region.blocks[0] for region in op.regions)
 
     def tested(states: States) -> list[Value]:
-        return reader.block(before, _nodes(states, before))
+        return reader.block(before, _nodes(states, before.arguments))
 
     def going(states: States) -> Wrapped:
         return _wrapped(op, tested(states)[:1])[0]

@@ -18,7 +18,7 @@ from ted.frontend.tensors import Tensor as Wrapped
 from ted.frontend.tensors import wrap
 from ted.ir import scalar
 from ted.ir.dtypes import INDEX, INT64
-from ted.ir.equations import Equation, Tensor, identity
+from ted.ir.equations import Equation, Tensor, identity, identity_dims, whole
 from ted.ir.exact_indices import exact_indices
 from ted.ir.expressions import Expr, postorder
 from ted.ir.scalar import dims_used
@@ -27,7 +27,16 @@ from ted.raising.accumulations import NOTHING, Best, accumulation, best
 from ted.raising.bodies import body_values
 from ted.raising.complexes import closed, opened
 from ted.raising.reading import Reader
-from ted.raising.values import Value, element, made, mapped, over_box, type_of
+from ted.raising.values import (
+    Value,
+    element,
+    made,
+    mapped,
+    over_box,
+    place_of,
+    type_of,
+    unraisable,
+)
 
 
 def generic(reader: Reader, op: ir.Operation) -> Sequence[Value]:
@@ -57,10 +66,16 @@ class _Generic:
         maps = tuple(indexing_maps(op))
         kinds = [str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
         sizes = _extents(reader, op, maps, len(kinds))
-        own = [k for k, kind in enumerate(kinds) if "parallel" in kind]
+        results = len(op.results)
+        outs = [_uses(access) for access in maps[-results:]]
+        own = [
+            k
+            for k, kind in enumerate(kinds)
+            if all(plain.get(k, False) or ("parallel" in kind and k in plain) for plain in outs)
+        ]
         order = own + [k for k in range(len(kinds)) if k not in own]
         dims = tuple(scalar.dim(order.index(k)) for k in range(len(kinds)))
-        given = [reader.value(v) for v in list(op.operands)[-len(op.results) :]]
+        given = [reader.value(v) for v in list(op.operands)[-results:]]
         pairs = tuple(isinstance(v, Complex) for v in given)
         extents = tuple(sizes[k] for k in order)
         return _Generic(reader, op, extents, len(own), dims, maps, tuple(opened(given)), pairs)
@@ -164,7 +179,7 @@ class _Generic:
         found = best(bodies, totals)
         if found is None or _reads(found.value, totals) or _reads(found.payload, totals):
             return None
-        if not self.is_first(found) or not self.begins(found):
+        if not self.is_first(found) or not self.begins(found) or self.kept(0) or self.kept(1):
             return None
         extremum = self.reduction(0, found.value, found.combiner.removeprefix("arg"))
         top = made(self.op, 0, self.starts[0], extremum)
@@ -199,23 +214,86 @@ class _Generic:
     # ---- recurrences -----------------------------------------------------------------------------
 
     def stepped(self, holes: Sequence[Tensor], bodies: Sequence[Expr]) -> list[Value]:
-        """The results of a body without a combiner: one point of the reduction after the other."""
-        own = [scalar.dim(k) for k in range(self.parallel)]
+        """The results of a body without a combiner: one point of the reduction after the other.
 
-        def step(carry: Sequence[Wrapped], time: Wrapped) -> tuple[list[Wrapped], None]:
+        What has an element for each point is given by the steps, and read where it starts.
+        """
+        own = [scalar.dim(k) for k in range(self.parallel)]
+        totals = [k for k in range(len(bodies)) if not self.kept(k)]
+        rows = [k for k in range(len(bodies)) if self.kept(k)]
+
+        def step(carry: Sequence[Wrapped], time: Wrapped) -> tuple[list[Wrapped], list[Wrapped]]:
             now = scalar.cast(scalar.load(time.node, ()), INDEX)
             dims = [*own, *_spread(now, self.summed)]
-            known = dict(zip(holes, (c.node for c in carry), strict=True))
-            after: list[Wrapped] = []
-            for k, body in enumerate(bodies):
-                value, *write = scalar.substitute([body, *self.write(k)], dims)
-                (value,) = scalar.replace_tensors([value], known)
-                equation = over_box(self.op, self.extents[: self.parallel], value, write)
-                after.append(wrap(self.made(k, carry[k].node, equation)))
-            return after, None
+            known = dict(zip(holes, self.starts, strict=True))
+            known |= {holes[k]: c.node for k, c in zip(totals, carry, strict=True)}
 
-        last, _ = scan(step, [wrap(t) for t in self.starts], arange(prod(self.summed)))
-        return [tensor.node for tensor in last]
+            def value(k: int) -> tuple[Expr, list[Expr]]:
+                body, *write = scalar.substitute([bodies[k], *self.write(k)], dims)
+                return scalar.replace_tensors([body], known)[0], write
+
+            after: list[Wrapped] = []
+            for k in totals:
+                equation = over_box(self.op, self.extents[: self.parallel], *value(k))
+                after.append(wrap(self.made(k, known[holes[k]], equation)))
+            return after, [wrap(self.row(k, value(k)[0])) for k in rows]
+
+        starts = [wrap(self.starts[k]) for k in totals]
+        last, stacks = scan(step, starts, arange(prod(self.summed)))
+        found = dict(zip(totals, (tensor.node for tensor in last), strict=True))
+        for k, stack in zip(rows, stacks, strict=True):
+            found[k] = self.stacked(k, stack.node)
+        return [found[k] for k in range(len(bodies))]
+
+    def kept(self, result: int) -> bool:
+        """Whether a result has an element for each point of the reduction.
+
+        Raises: VerifyError where points share some of its elements.
+        """
+        access = self.maps[len(self.op.operands) - len(self.pairs) + self.slots[result]]
+        used = _uses(access)
+        plain = [used.get(k) for k, d in enumerate(self.dims) if d.attr >= self.parallel]
+        if all(plain):
+            return True
+        if any(found is not None for found in plain):
+            raise unraisable(
+                self.op,
+                "a result without a combiner must keep all dims that are reduced, or none, "
+                f"got {access}",
+            )
+        return False
+
+    def row(self, result: int, value: Expr) -> Tensor:
+        """The elements of a result at one point of the reduction."""
+        extents, start = self.extents[: self.parallel], self.starts[result]
+        place = place_of(self.op)
+        return Tensor(start.name, extents, start.dtype, 0, (whole(extents, value, place),), place)
+
+    def stacked(self, result: int, rows: Tensor) -> Tensor:
+        """A result of the rows of all points of the reduction."""
+        number = scalar.index(0)
+        for k, extent in enumerate(self.summed):
+            point = scalar.dim(self.parallel + k)
+            number = scalar.add(scalar.mul(number, scalar.index(extent)), point)
+        own = [scalar.dim(k) for k in range(self.parallel)]
+        value = scalar.load(rows, [number, *own])
+        return self.made(
+            result, self.starts[result],
+            over_box(self.op, self.extents, value, self.write(result)),
+        )  # fmt: skip
+
+
+def _uses(access: ir.AffineMap) -> dict[int, bool]:
+    """The dims that a map uses, and whether each is a subscript by itself.
+
+    Of such a one no two values share an element, whatever the op says of it: it is no reduction.
+    One that is not used shares all.
+    """
+    found: dict[int, bool] = {}
+    for subscript in mapped(access, identity_dims(access.n_dims)):
+        for k in dims_used(subscript):
+            found[k] = found.get(k, False) or subscript.op == "dim"
+    return found
 
 
 def _counted(payload: Expr) -> Expr:

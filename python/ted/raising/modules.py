@@ -23,6 +23,7 @@ from ted.ir.equations import System
 from ted.ir.from_ops import from_function, functions
 from ted.ir.rewriting import has_equations
 from ted.mlir import ir, load_foreign_dialects
+from ted.mlir.locations import NAMELESS, rename_files
 from ted.mlir.queries import symbol_name
 from ted.raising import (
     control,
@@ -34,13 +35,16 @@ from ted.raising import (
     stablehlo_functions,
     windows,
 )
+from ted.raising.attributes import check_attributes
 from ted.raising.comparators import mark_orders
 from ted.raising.complexes import closed, is_complex, opened
 from ted.raising.empty_tensors import drop_empty
+from ted.raising.integer_powers import call_integer_powers
 from ted.raising.preparing import needed, of_foreign, prepare, respell, run
 from ted.raising.reading import Reader, Rule
 from ted.raising.scalar_spellings import spelled
 from ted.raising.shapes import on_elements
+from ted.raising.total_order import spell_total_orders
 from ted.transforms.overrides import substituted
 
 Calls = Mapping[str, Callable[..., Any]]
@@ -96,30 +100,34 @@ def systems(module: ir.Module) -> dict[str, System]:
     fails.
     """
     with module.context:
-        reader = _lowered(module)
-        return {name: _system(reader, name) for name in map(symbol_name, functions(module))}
+        own, reader = _equations(module), _lowered(module)
+        names = list(map(symbol_name, functions(module)))
+        return {name: own[name] if name in own else reader.system(name) for name in names}
+
+
+def _equations(module: ir.Module) -> dict[str, System]:
+    """The functions that are of equations, before passes make loops of their named operations."""
+    return {symbol_name(f): from_function(f) for f in functions(module) if has_equations(f)}
 
 
 def _lowered(module: ir.Module, calls: Calls = MappingProxyType({})) -> Reader:
     """A reader of the functions of a module, which has no op of StableHLO and named one of linalg.
 
-    Raises: VerifyError where a pass of MLIR fails.
+    Raises: VerifyError for an attribute that nobody reads, or where a pass of MLIR fails.
     """
+    check_attributes(module)
     mark_orders(module)
     respell(module, spelled)
     if of_foreign(module):
         prepare(module, RULES)
         drop_empty(module)
+        spell_total_orders(module)
+        call_integer_powers(module)
         run(LEGALIZE, module)
     run(GENERALIZE, module)
     tops = (op.operation for op in module.body.operations)
     found = {symbol_name(op): op for op in tops if op.name == "func.func"}
     return Reader(found, RULES, on_elements, calls, OF_PAIRS)
-
-
-def _system(reader: Reader, name: str) -> System:
-    function = reader.functions[name]
-    return from_function(function) if has_equations(function) else reader.system(name)
 
 
 def _pairs(types: Iterable[ir.Type]) -> tuple[bool, ...]:
@@ -136,9 +144,13 @@ def parsed(text: str | bytes) -> ir.Module:
     context.allow_unregistered_dialects = True
     with context:
         try:
-            return ir.Module.parse(text)
+            module = ir.Module.parse(text)
         except ir.MLIRError as error:
-            raise FrontendError(f"from_mlir: the text must be a module of MLIR, {error}") from None
+            said = str(error).replace(f'"{NAMELESS}":', "line ")
+            raise FrontendError(f"from_mlir: the text must be a module of MLIR, {said}") from None
+        name = module.operation.attributes.get("sym_name")
+        rename_files(module, NAMELESS, "module" if name is None else f"module @{name.value}")
+        return module
 
 
 @dataclass(frozen=True)
@@ -218,8 +230,9 @@ def from_mlir(source: Any, name: str | None = None, calls: Calls = MappingProxyT
             raise FrontendError(
                 f"from_mlir: the module must have a function '{wanted}', got {found}"
             )
-        own = needed(module, wanted)  # which the reader does not keep
-        reader = _lowered(own, calls)
+        module = needed(module, wanted)  # which the reader does not keep
+        own, reader = _equations(module), _lowered(module, calls)
         held = reader.functions[wanted].attributes["function_type"]
         kind = ir.FunctionType(ir.TypeAttr(held).value)
-        return Raised(_system(reader, wanted), _pairs(kind.inputs), _pairs(kind.results))
+        system = own[wanted] if wanted in own else reader.system(wanted)
+        return Raised(system, _pairs(kind.inputs), _pairs(kind.results))

@@ -32,10 +32,18 @@ def sort(reader: Reader, op: ir.Operation) -> list[Value]:
     tensors = [wrap(reader.tensor(v)) for v in op.operands]
     if ORDER not in op.attributes:
         raise unraisable(op, "the comparison must be less or greater of the first operands")
-    falls = ir.StringAttr(op.attributes[ORDER]).value == "greater"
-    keys = tensors[: ir.IntegerAttr(op.attributes[KEYS]).value]
+    order = ir.StringAttr(op.attributes[ORDER]).value
+    falls, keys = "greater" in order, tensors[: ir.IntegerAttr(op.attributes[KEYS]).value]
+    if "totally" in order:
+        keys = [part for key in keys for part in _total(key)]
     at = order_by(keys[::-1], axis, falls)
     return [take_along_axis(t, at, axis).node for t in tensors]
+
+
+def _total(key: Wrapped) -> list[Wrapped]:
+    """What the total order compares: values, and of zeros the signs. No NaN has a sign here."""
+    is_float = key.dtype.is_float
+    return [key, ~((key == 0) & (1 / key < 0))] if is_float else [key]
 
 
 def top_k(reader: Reader, op: ir.Operation) -> list[Value]:

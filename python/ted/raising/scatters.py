@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ted.frontend.compute import compute
-from ted.frontend.elementwise import where
+from ted.frontend.elementwise import cast, where
 from ted.frontend.scattering import scatter
 from ted.frontend.tensors import Tensor as Wrapped
 from ted.frontend.tensors import wrap
 from ted.ir import scalar
+from ted.ir.dtypes import INT64
 from ted.ir.equations import Tensor
 from ted.ir.expressions import Expr
 from ted.mlir import ir
@@ -65,7 +66,7 @@ class _Windows:
             found[d] = point[k]
         inside: Any = True
         for component, d in enumerate(self.dims):
-            first = self.start(point, component)
+            first = cast(self.start(point, component), INT64)  # which holds the end of a window
             last = first + (extents.get(d, 1) - 1)
             inside = inside & (first >= 0) & (last < self.target.shape[d])
             found[d] = found[d] + first

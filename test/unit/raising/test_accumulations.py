@@ -30,6 +30,12 @@ ROWS: dict[str, tuple[Expr, str, Expr]] = {
     "sum from the right": (scalar.add(A, T), "add", A),
     "two values": (scalar.add(scalar.add(T, A), B), "add", scalar.add(A, B)),
     "difference": (scalar.sub(T, A), "add", scalar.sub(scalar.const(0, FLOAT64), A)),
+    "sum less another value": (scalar.sub(scalar.add(T, A), B), "add", scalar.sub(A, B)),
+    "difference and a value": (
+        scalar.add(scalar.sub(T, A), B),
+        "add",
+        scalar.add(scalar.sub(scalar.const(0, FLOAT64), A), B),
+    ),
     "product": (scalar.mul(T, A), "mul", A),
     "product of two": (scalar.mul(scalar.mul(T, A), B), "mul", scalar.mul(A, B)),
     "maximum": (scalar.extremum("maximum", A, T), "max", A),
