@@ -9,7 +9,7 @@ from typing import Any
 from ted.ir import scalar
 from ted.ir.expressions import Expr
 from ted.mlir import ir
-from ted.raising import complexes, scalars
+from ted.raising import affine, complexes, scalars
 from ted.raising.complexes import part_of
 from ted.raising.reading import Reader
 from ted.raising.values import element, extent_of, unraisable
@@ -86,6 +86,20 @@ class _Body:
         del op
         return []
 
+    def switch(self, op: ir.Operation) -> list[Any]:
+        """All branches are values; the first region's are those of numbers that no case has."""
+        number = self.value(op.operands[0])
+        found, *rest = (self.run(*region.blocks) for region in op.regions)
+        cases = list(ir.DenseI64ArrayAttr(op.attributes["cases"]))
+        for case, values in zip(reversed(cases), reversed(rest), strict=True):
+            is_it = scalar.compare("eq", number, scalar.index(case))
+            chosen = functools.partial(scalar.select, is_it)
+            found = [complexes.each(chosen, a, b) for a, b in zip(values, found, strict=True)]
+        return found
+
+    def affine_number(self, op: ir.Operation) -> list[Any]:
+        return [affine.number(op, [self.value(v) for v in op.operands])]
+
     def dim(self, op: ir.Operation) -> list[Expr]:
         return [extent_of(op, self.value(op.operands[1]))]
 
@@ -97,5 +111,7 @@ _ROWS: dict[str, Callable[[_Body, ir.Operation], list[Any]]] = {
     "tensor.from_elements": _Body.of_one_element,
     "tensor.dim": _Body.dim,
     "scf.if": _Body.choice,
+    "scf.index_switch": _Body.switch,
+    **dict.fromkeys(affine.NUMBERS, _Body.affine_number),
     "cf.assert": _Body.assertion,
 }

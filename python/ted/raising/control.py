@@ -13,6 +13,7 @@ from ted.ir.dtypes import INT64
 from ted.ir.expressions import Expr
 from ted.mlir import ir
 from ted.mlir.attributes import symbol
+from ted.raising import affine
 from ted.raising.complexes import closed_as, opened
 from ted.raising.loops import States, looped
 from ted.raising.reading import Reader
@@ -89,11 +90,7 @@ def branch(reader: Reader, op: ir.Operation) -> Sequence[Value]:
     if not op.results:
         raise unraisable(op, "a branch must give values, got none")
     condition = _wrapped(op, [reader.value(op.operands[0])])[0]
-
-    def side(region: Any) -> Callable[[], States]:
-        return lambda: _wrapped(op, reader.block(region.blocks[0], []))
-
-    yes, no = (side(region) for region in op.regions)
+    yes, no = (_side(reader, op, region) for region in op.regions)
     return _unwrapped(cond(condition, yes, no), op.results)
 
 
@@ -112,3 +109,52 @@ def while_(reader: Reader, op: ir.Operation) -> Sequence[Value]:
 
     last = looped(_wrapped(op, [reader.value(v) for v in op.operands]), going, body)
     return _unwrapped(_wrapped(op, tested(last)[1:]), op.results)
+
+
+def switch(reader: Reader, op: ir.Operation) -> Sequence[Value]:
+    """The values of the branch of a number; of the first region where no branch has it.
+
+    Raises: VerifyError for branches that give none.
+    """
+    if not op.results:
+        raise unraisable(op, "a branch must give values, got none")
+    number = _wrapped(op, [reader.value(op.operands[0])])[0]
+    default, *regions = op.regions
+    rows = zip(ir.DenseI64ArrayAttr(op.attributes["cases"]), regions, strict=True)
+    chosen = _side(reader, op, default)
+    for case, region in reversed(list(rows)):
+        chosen = _choice(number == case, _side(reader, op, region), chosen)
+    return _unwrapped(chosen(), op.results)
+
+
+def _side(reader: Reader, op: ir.Operation, region: Any) -> Callable[[], States]:
+    return lambda: _wrapped(op, reader.block(region.blocks[0], []))
+
+
+def _choice(
+    condition: Wrapped, yes: Callable[[], States], no: Callable[[], States]
+) -> Callable[[], States]:
+    return lambda: cond(condition, yes, no)
+
+
+def region(reader: Reader, op: ir.Operation) -> Sequence[Value]:
+    """What the only block of a region gives.
+
+    Raises: VerifyError for several blocks.
+    """
+    blocks = list(op.regions[0].blocks)
+    if len(blocks) != 1:
+        raise unraisable(op, f"a region must have one block, got {len(blocks)}")
+    return reader.block(blocks[0], [])
+
+
+def affine_number(reader: Reader, op: ir.Operation) -> Sequence[Value]:
+    """An affine value of indices, or an extremum of several."""
+    return [affine.number(op, [reader.scalar(v) for v in op.operands])]
+
+
+RULES = {
+    "scf.index_switch": switch,
+    "scf.execute_region": region,
+    **dict.fromkeys(affine.NUMBERS, affine_number),
+}

@@ -28,6 +28,7 @@ from ted.mlir.queries import symbol_name
 from ted.raising import (
     control,
     generics,
+    layouts,
     orders,
     scatters,
     shapes,
@@ -40,7 +41,8 @@ from ted.raising.comparators import mark_orders
 from ted.raising.complexes import closed, is_complex, opened
 from ted.raising.empty_tensors import drop_empty
 from ted.raising.integer_powers import call_integer_powers
-from ted.raising.preparing import needed, of_foreign, prepare, respell, run
+from ted.raising.loop_spellings import spell_loops
+from ted.raising.preparing import expand_indices, needed, of_foreign, prepare, respell, run
 from ted.raising.reading import Reader, Rule
 from ted.raising.scalar_spellings import spelled
 from ted.raising.shapes import on_elements
@@ -76,6 +78,8 @@ RULES: dict[str, Rule] = {
     "scf.while": control.while_,
     "func.call": control.call,
     "cf.assert": lambda *_: [],
+    **control.RULES,
+    **layouts.RULES,
     **orders.RULES,
     **scatters.RULES,
     **stablehlo.RULES,
@@ -85,8 +89,8 @@ RULES: dict[str, Rule] = {
 
 # The ops whose rules take complex values as they are.
 OF_PAIRS = {
-    "linalg.generic", "func.call", "scf.for", "scf.if", "scf.while", *stablehlo.RULES,
-    *stablehlo_functions.RULES,
+    "linalg.generic", "func.call", "scf.for", "scf.if", "scf.while", *control.RULES,
+    *stablehlo.RULES, *stablehlo_functions.RULES,
 }  # fmt: skip
 
 LEGALIZE = "builtin.module(stablehlo-legalize-to-linalg)"
@@ -117,7 +121,9 @@ def _lowered(module: ir.Module, calls: Calls = MappingProxyType({})) -> Reader:
     """
     check_attributes(module)
     mark_orders(module)
+    expand_indices(module)
     respell(module, spelled)
+    spell_loops(module)
     if of_foreign(module):
         prepare(module, RULES)
         drop_empty(module)

@@ -61,6 +61,13 @@ def prepare(module: ir.Module, rules: Container[str]) -> None:
     respell(module, respelled)
 
 
+def expand_indices(module: ir.Module) -> None:
+    """Leave affine values for positions of many dims in one number."""
+    for op in operations(module.operation):
+        if op.name in ("affine.linearize_index", "affine.delinearize_index"):
+            _legalize(op, "builtin.module(func.func(affine-expand-index-ops))")
+
+
 def respell(module: ir.Module, spelling: Callable[[ir.Operation], str | None]) -> None:
     """Put the functions of texts in the places of the ops that they compute."""
     for op in operations(module.operation):

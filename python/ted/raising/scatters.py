@@ -27,7 +27,7 @@ Point = Sequence[Any]
 
 
 @dataclass(frozen=True)
-class _Windows:
+class Windows:
     """Where the elements of updates go: windows of a target, each from a position that is data.
 
     `window` has the dim of the target along which each dim of a window runs; `dims` those to
@@ -113,7 +113,8 @@ def _of_one_sign(value: Expr) -> Expr:
 _MODULAR = ("add", "sub", "mul", "bitand", "bitor", "bitxor")  # the same bits with any sign
 
 
-def _written(windows: _Windows, combiner: str, mode: str) -> list[Value]:
+def written(windows: Windows, combiner: str, mode: str) -> list[Value]:
+    """The target with the updates combined into it."""
     places = tuple(windows.places(mode == "drop"))
     target = windows.target
     found = scatter(target.shape, places, windows.updates, combiner, init=target, mode=mode)
@@ -146,8 +147,8 @@ def of_stablehlo(reader: Reader, op: ir.Operation) -> list[Value]:
     batch = {
         scattered[own.index(k)]: d for d, k in zip(numbers.batch, numbers.index_batch, strict=True)
     }
-    windows = _Windows(target, updates, window, numbers.dims, start, batch)
-    return _written(windows, combiner_of(reader, op, _body(op), 1), "drop")
+    windows = Windows(target, updates, window, numbers.dims, start, batch)
+    return written(windows, combiner_of(reader, op, _body(op), 1), "drop")
 
 
 def _body(op: ir.Operation) -> ir.Block:
@@ -188,8 +189,8 @@ def of_tm_tensor(reader: Reader, op: ir.Operation) -> list[Value]:
     def start(point: Point, component: int) -> Any:
         return indices[point[0], component]
 
-    windows = _Windows(target, updates, window, dims, start, {})
-    return _written(windows, combiner_of(reader, op, _body(op), 0), "check")
+    windows = Windows(target, updates, window, dims, start, {})
+    return written(windows, combiner_of(reader, op, _body(op), 0), "check")
 
 
 RULES = {
