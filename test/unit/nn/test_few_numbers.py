@@ -125,8 +125,8 @@ def test_both_directions_of_layers_on_top_of_each_other_are_those_of_torch() -> 
     layer = torch.nn.LSTM(2, 3, 2, bidirectional=True).double()
     x = RNG.normal(size=(4, 1, 2))
     names = [f"l{k}{way}" for k in range(2) for way in ("", "_reverse")]
-    parts = [[getattr(layer, f"{p}_{n}").detach().numpy().T
-              for p in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")] for n in names]  # fmt: skip
+    kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    parts = [[getattr(layer, f"{k}_{n}").detach().numpy().T for k in kinds] for n in names]
     given = [(w, u, b + c) for w, u, b, c in parts]
     states = run(lambda x: nn.stacked(nn.lstm, x, given, bidirectional=True)[0], x)
     wanted = layer(torch.tensor(x))[0].detach().numpy()
@@ -145,8 +145,8 @@ def test_schedules_at_the_first_steps() -> None:
 
 
 def test_gains_are_those_of_torch() -> None:
-    names = ("linear", "sigmoid", "tanh", "relu", "leaky_relu", "selu",
-             *(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)))  # fmt: skip
+    convolutions = [f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)]
+    names = ("linear", "sigmoid", "tanh", "relu", "leaky_relu", "selu", *convolutions)
     for name in names:
         assert nn.init.calculate_gain(name) == torch.nn.init.calculate_gain(name), name
 
