@@ -17,7 +17,7 @@ from typing import Any, cast
 from ted.codegen import disk_cache
 from ted.codegen.requests import start_worker, toolchain
 from ted.ir.derivations import Deferred, Derivation, defer, origin_of, trace_back
-from ted.ir.dtypes import BY_NAME
+from ted.ir.dtypes import WHILE_WRITTEN
 from ted.ir.equations import Tensor
 from ted.ir.program_text import Marks, NotSaid, ProgramText, name_of, program_text
 from ted.transforms.overrides import Overrides, override_of, substituted, substitution
@@ -125,7 +125,7 @@ def _recalled(
             results.append(results[form[0]])
         else:
             name, shape, dtype, given_name = form
-            late = Deferred(name, tuple(shape), BY_NAME[dtype], given_name)
+            late = Deferred(name, tuple(shape), WHILE_WRITTEN[dtype], given_name)
             defer(late, derivation, position)
             results.append(late)
     return results

@@ -17,6 +17,7 @@ from ted.api.compiling import Compilation, compile_program, compile_sizes, taken
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.decorators import Decorator
 from ted.api.foreign_arrays import read_as_arrays
+from ted.api.numbers import Constants, traced_on_numbers, with_stored_types
 from ted.api.options import options_for
 from ted.api.programs import traced_program
 from ted.api.symbolic import SymbolicFunction
@@ -31,7 +32,7 @@ from ted.frontend.array_orders import (
 from ted.frontend.batches import arrays_at, positions_for, positions_of_batch, with_batch
 from ted.frontend.checks import check_callable
 from ted.frontend.functions import (
-    ArraySpec,
+    Input,
     Signature,
     Trace,
     arrays_of,
@@ -92,7 +93,8 @@ class Function(Decorator):
         is_plain = not (self.batch or self.donate or self.options.debug_nans)
         self._takes_orders = is_on_cpu and is_plain
         self._compiled: dict[Signature, Compiled] = {}
-        self._known: dict[Any, Compiled] = {}
+        self._known: dict[Any, Compiled | Constants] = {}
+        self._constants: dict[Signature, frozenset[int]] = {}  # leaves whose value is asked for
         self._latest: Latest = (declined, declined)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -112,10 +114,14 @@ class Function(Decorator):
         arrays: list[Any] = []
         key = None if kwargs else call_key(args, arrays)
         found = None if key is None else self._find(key)
+        if isinstance(found, Constants):
+            key, arrays = found.key(key, arrays), found.left(arrays)
+            found = self._find(key)
         if found is not None:  # of arrays that are small: their order is not asked for
             traced, compiled = found
             values = compiled(*arrays)
-            if len(arrays) == len(args) and all(map(is_, args, arrays)):
+            is_direct = len(arrays) == len(args) and float not in map(type, arrays)
+            if is_direct and all(map(is_, args, arrays)):
                 self._latest = getattr(compiled, "direct", declined), self._nester(traced)
             return self._nester(traced)(values)
         orders = self._orders(arrays)
@@ -126,21 +132,33 @@ class Function(Decorator):
             given = read_as_arrays(self._fn, args, kwargs)
             if given is not None:
                 return self._looked_up(*given)
-            arrays = arrays_of(self._fn, args, kwargs)
-            orders = self._orders(arrays)
-            found = self._specialised(args, kwargs, orders)
-            if key is not None:
-                is_large = any(map(may_have_order, arrays))
-                self._known[(key, orders) if is_large else key] = found
+            found, arrays, orders = self._made(args, kwargs, key is not None)
         traced, compiled = found
         try:
             values = compiled(*all_in_order(arrays, orders))
         except ExecutionError:
             if not orders:
                 raise
-            traced, compiled = self._specialised(args, kwargs)  # whose errors count dims as users
+            traced, compiled = self._specialised(args, kwargs)[0]  # its errors count dims as users
             values = compiled(*arrays)
         return self._nester(traced)(values)
+
+    def _made(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], has_key: bool
+    ) -> tuple[Compiled, Sequence[Any], Sequence[Order]]:
+        """The program for a call, which equal calls will find, and its arrays with their orders."""
+        every = arrays_of(self._fn, args, kwargs)
+        orders = self._orders(every)
+        found, constants = self._specialised(args, kwargs, orders)
+        arrays, orders = constants.left(every), tuple(constants.left(orders))
+        if has_key:
+            key = call_key(args, [])
+            if constants.positions:
+                self._known[key] = constants
+                key = constants.key(key, every)
+            is_large = any(map(may_have_order, arrays))
+            self._known[(key, orders) if is_large else key] = found
+        return found, arrays, orders
 
     def _built(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The expression, in which arrays are constants: it may be of the tensors around it."""
@@ -157,7 +175,7 @@ class Function(Decorator):
         """In which orders the arrays of a call are passed as they are."""
         return orders_of(arrays) if self._takes_orders else ()
 
-    def _find(self, key: Any) -> Compiled | None:
+    def _find(self, key: Any) -> Any:
         """What an equal call found; signatures name the argument that cannot be looked up."""
         try:
             return self._known.get(key)
@@ -176,11 +194,11 @@ class Function(Decorator):
 
     def trace(self, *args: Any, **kwargs: Any) -> Trace:
         """The program for arguments like these."""
-        return self._specialised(args, kwargs)[0]
+        return self._specialised(args, kwargs)[0][0]
 
     def compiled(self, *args: Any, **kwargs: Any) -> Compilation | SymbolicFunction[Compilation]:
         """The compiled function for arguments like these, for its IR and memory."""
-        return self._specialised(args, kwargs)[1]
+        return self._specialised(args, kwargs)[0][1]
 
     def profile(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Profile:
         """How long each kernel takes for arguments like these; print it.
@@ -211,27 +229,36 @@ class Function(Decorator):
         """The function that runs for these arguments, and its arrays."""
         arrays = arrays_of(self._fn, args, kwargs)
         orders = self._orders(arrays)
-        found = self._specialised(args, kwargs, orders)[1]
-        return found, all_in_order(arrays, orders)
+        (_, found), constants = self._specialised(args, kwargs, orders)
+        return found, all_in_order(constants.left(arrays), constants.left(orders))
 
     def _specialised(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], orders: Sequence[Order] = ()
-    ) -> Compiled:
-        signature = with_orders(signature_of(self._fn, args, kwargs), orders)
+    ) -> tuple[Compiled, Constants]:
+        """The program for a call, and which of its inputs are constants in it."""
+        signature = signature_of(self._fn, args, kwargs, numbers=True)
+        signature = with_orders(signature, orders)
         debugged = self.options.debug_nans  # of numbers of rows, which positions are made of
         signature = with_batch(self._fn, signature, () if debugged else self.batch)
+        traced = None
+        if signature not in self._constants:
+            traced, self._constants[signature] = traced_on_numbers(self._fn, signature)
+        leaves = self._constants[signature]
+        constants = Constants.of(signature, leaves)
+        signature = signature.with_constants(leaves)
         if signature not in self._compiled:
-            traced = trace_signature(self._fn, signature)
-            traced = _with_finite_checks(traced) if debugged else traced
-            donated = self._taken_over(traced, signature)
-            program = traced_program(traced, self.options, donated)
-            if program.key is None:
-                system, notes = traced.system(), traced.has_notes
-                made = compile_sizes(system, donated, options=self.options, has_notes=notes)
-            else:
-                made = compile_program(program, False, self.options)
-            self._compiled[signature] = (traced, made)
-        return self._compiled[signature]
+            traced = traced or trace_signature(self._fn, signature)
+            self._compiled[signature] = self._compile(with_stored_types(traced), signature)
+        return self._compiled[signature], constants
+
+    def _compile(self, traced: Trace, signature: Signature) -> Compiled:
+        traced = _with_finite_checks(traced) if self.options.debug_nans else traced
+        donated = self._taken_over(traced, signature)
+        program = traced_program(traced, self.options, donated)
+        if program.key is not None:
+            return traced, compile_program(program, False, self.options)
+        system, notes = traced.system(), traced.has_notes
+        return traced, compile_sizes(system, donated, options=self.options, has_notes=notes)
 
     def _taken_over(self, traced: Trace, signature: Signature) -> dict[int, int]:
         """For each result that goes into a donated array: the positions of both."""
@@ -239,7 +266,7 @@ class Function(Decorator):
             return {}
         chosen = arrays_at(self._fn, signature, self.donate, "donate")
         rows = zip(signature.leaves, chosen, strict=True)
-        arrays = [is_chosen for leaf, is_chosen in rows if isinstance(leaf, ArraySpec)]
+        arrays = [is_chosen for leaf, is_chosen in rows if isinstance(leaf, Input)]
         given = zip(traced.inputs, arrays, strict=True)
         system = traced.system()
         seen = replace(system, outputs=system.outputs[: traced.output_tree.size])
@@ -268,6 +295,8 @@ def function(
 ) -> Function:
     """A Python function of tensors as a function of arrays, compiled once per signature.
 
+    A signature is the shapes and types of arrays and the values of all else, but for floats, which
+    are inputs unless the function asks for their values.
     `target`, `deterministic` and `memory_limit` are those of `ted.compile`; a function that has
     them keeps them when none is given, and so `batch`: the positions of arguments whose first dim
     is the batch, a symbolic size for which nothing is traced or compiled again. `donate`: positions

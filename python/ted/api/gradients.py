@@ -12,7 +12,7 @@ from typing import Any
 from ted.api.differentiating import differentiate
 from ted.api.functions import Function, batch_of, function
 from ted.api.index_lambdas import of_elements
-from ted.api.lifting import lift
+from ted.api.lifting import fitted, lift, with_floats
 from ted.api.options import options_for
 from ted.api.wanted_arguments import Argnums, check_floats, result_and_aux, wanted_arguments
 from ted.errors import DerivativeError
@@ -86,7 +86,7 @@ def _differentiated(
     @of_elements("grad")
     @functools.wraps(fn)
     def derive(*args: Any, **kwargs: Any) -> Any:
-        lifted = lift((args, kwargs))
+        lifted = lift(wanted.with_floats(args, kwargs))
         positional, keywords = lifted.arguments
         chosen = wanted.of(positional, keywords)
         result = fn(*positional, **keywords)
@@ -122,7 +122,7 @@ def vjp(
 
     @of_elements("vjp")
     def pullback_of(*all_args: Any) -> Any:
-        lifted = lift(all_args)
+        lifted = lift((*with_floats(all_args[:-1], all_args), all_args[-1]))
         *args, cotangent = lifted.arguments
         for k, value in enumerate(args):
             check_floats(value, k, "vjp")
@@ -150,7 +150,8 @@ def _with_cotangents(result: Any, cotangent: Any) -> tuple[list[Any], list[Any]]
     """The results and the cotangent of each."""
     (outputs, tree), (given, other) = flatten(result), flatten(cotangent)
     try:
-        heads = spread(cotangent, result, ())
+        pairs = zip(spread(cotangent, result, ()), outputs, strict=True)
+        heads = [fitted(head, output) for head, (_, output) in pairs]
     except NestsDiffer:
         heads = []
     if len(heads) != len(outputs) or len(given) != len(outputs):

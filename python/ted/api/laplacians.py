@@ -44,7 +44,7 @@ def laplacian(
     @of_elements("laplacian")
     @functools.wraps(fn)
     def sums(*args: Any, **kwargs: Any) -> Any:
-        lifted = lift((args, kwargs))
+        lifted = lift(wanted.with_floats(args, kwargs))
         positional, keywords = lifted.arguments
         chosen = wanted.of(positional, keywords)
         inputs = [leaf for nest in chosen for _, leaf in flatten(nest)[0]]

@@ -8,15 +8,19 @@ placeholders the captured tensor is a constant, as it has to be.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ted.api.derived import lowered
+from ted.frontend.creation import full
+from ted.frontend.elementwise import cast
 from ted.frontend.notes import here_in_notes, record, taken
 from ted.frontend.tensors import Tensor, constant, with_constant, wrap
 from ted.frontend.trees import flatten, unflatten
+from ted.ir.dtypes import FLOAT32, is_weak_type, promote
 from ted.ir.equations import Tensor as Node
 
 
@@ -59,6 +63,31 @@ def lift(arguments: Any) -> Lifted:
     pairs = zip(fresh, given, strict=True)
     mapping = {a.node: b.node for a, b in pairs if isinstance(b, Tensor)}
     return Lifted(unflatten(tree, iter(fresh)), mapping, here_in_notes())
+
+
+def with_floats(nest: Any, beside: Any) -> Any:
+    """The nest with tensors for its floats of Python, of the type of the floats beside them.
+
+    Within a program that is built these are constants, which derivatives are taken of.
+    """
+    leaves, tree = flatten(nest)
+    if not any(type(value) is float for _, value in leaves):
+        return nest
+    dtypes = [v.dtype for _, v in flatten(beside)[0] if isinstance(v, Tensor) and v.dtype.is_float]
+    dtype = functools.reduce(promote, dtypes) if dtypes else FLOAT32
+    return unflatten(tree, (full((), v, dtype) if type(v) is float else v for _, v in leaves))
+
+
+def fitted(value: Any, like: Any) -> Any:
+    """A number, or a tensor of one, in the type of a tensor of rank 0 that it is to fit."""
+    if not isinstance(like, Tensor) or like.ndim:
+        return value
+    if type(value) in (int, float):
+        return full((), value, like.dtype)
+    is_number = isinstance(value, Tensor) and value.ndim == 0 and value.dtype.is_float
+    if is_number and (is_weak_type(value.dtype) or is_weak_type(like.dtype)):
+        return cast(value, like.dtype)
+    return value
 
 
 def _is_float_of_numpy(value: Any) -> bool:

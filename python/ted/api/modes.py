@@ -15,7 +15,7 @@ from ted.api.differentiating import differentiate
 from ted.api.functions import Function
 from ted.api.gradients import grad
 from ted.api.index_lambdas import of_elements
-from ted.api.lifting import lift
+from ted.api.lifting import fitted, lift, with_floats
 from ted.api.options import options_for
 from ted.api.overrides import batched
 from ted.api.wanted_arguments import Argnums, result_and_aux, wanted_arguments
@@ -58,7 +58,7 @@ def jvp(
 
     @functools.wraps(fn)
     def pushed(primals: Any, tangents: Any) -> Any:
-        lifted = lift((tuple(primals), tuple(tangents)))
+        lifted = lift((with_floats(tuple(primals), primals), tuple(tangents)))
         positions, directions = lifted.arguments
         moving = _moving(positions, directions)
         result = fn(*positions)
@@ -133,7 +133,8 @@ def _paired(primals: Any, tangents: Any) -> list[tuple[Any, Any]]:
             f"jvp: tangents have the nest of the primals, got {tangents!r}"
         ) from None
     leaves = [value for _, value in flatten(primals)[0]]
-    return [(x, v) for x, v in zip(leaves, directions, strict=True) if v is not None]
+    pairs = zip(leaves, directions, strict=True)
+    return [(x, fitted(v, x)) for x, v in pairs if v is not None]
 
 
 # ------------------------------------------------------------------ whole matrices
@@ -195,7 +196,7 @@ def _jacobian_function(
     @of_elements("jacobian")
     @functools.wraps(fn)
     def all_derivatives(*args: Any, **kwargs: Any) -> Any:
-        lifted = lift((args, kwargs))
+        lifted = lift(wanted.with_floats(args, kwargs))
         positional, keywords = lifted.arguments
         flat = [flatten(nest) for nest in wanted.of(positional, keywords)]
         result, tree = flatten(fn(*positional, **keywords))

@@ -20,6 +20,7 @@ from ted.frontend.functions import as_tensor
 from ted.frontend.notes import Loop, here_in_notes, record, taken
 from ted.frontend.tensors import Tensor, with_constant, wrap
 from ted.frontend.trees import NestsDiffer, flatten, is_nest, spread, unflatten
+from ted.ir.dtypes import is_weak_type
 from ted.ir.equations import Tensor as Node
 from ted.transforms.batching import Batched
 
@@ -53,6 +54,7 @@ def vmap(
         leaves, tree = flatten((args, kwargs))
         known = [*_spread(axes, args, "in_axes"), *_spread(0, kwargs, "in_axes")]
         tensors = [with_constant(value, f"vmap: {path}") for path, value in leaves]
+        known = [None if _is_number(t) else axis for t, axis in zip(tensors, known, strict=True)]
         extent = _extent(tensors, known)
         singles, given = _singles(tensors, known)
         inner, options = unflatten(tree, iter(singles))
@@ -60,6 +62,11 @@ def vmap(
         return _results(fn(*inner, **options), begin, given, extent, out_axes)
 
     return Function(vectorised, options_for(fn, target, deterministic))
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value stands for a float of Python, which all examples share."""
+    return isinstance(value, Tensor) and is_weak_type(value.dtype) and not value.ndim
 
 
 def _per_argument(in_axes: Any, count: int) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any
 
+from ted.api.lifting import with_floats
 from ted.errors import DerivativeError
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import flatten
@@ -31,25 +32,40 @@ class WantedArguments:
 
         Raises: DerivativeError for what the call has not, or what is no nest of arrays of floats.
         """
-        found = [self._named(args, kwargs, key) for key in self.keys]
+        places = [self._place(args, kwargs, key) for key in self.keys]
+        found = [kwargs[p] if isinstance(p, str) else args[p] for p in places]
         for key, value in zip(self.keys, found, strict=True):
             check_floats(value, key, self.what)
         return found
+
+    def with_floats(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of a call, those that are wanted with tensors for floats of Python.
+
+        Raises: DerivativeError for what the call has not.
+        """
+        positional, keywords = list(args), dict(kwargs)
+        for key in self.keys:
+            place = self._place(args, kwargs, key)
+            where: Any = keywords if isinstance(place, str) else positional
+            where[place] = with_floats(where[place], (args, kwargs))
+        return positional, keywords
 
     def nested(self, gradients: Sequence[Any]) -> Any:
         """One gradient for one argument, a tuple for several."""
         return gradients[0] if self.is_one else tuple(gradients)
 
-    def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any], key: int | str) -> Any:
+    def _place(self, args: Sequence[Any], kwargs: Mapping[str, Any], key: int | str) -> int | str:
         if isinstance(key, int):
-            return argument(args, key, self.what)
+            return position_of(args, key, self.what)
         if key in kwargs:
-            return kwargs[key]
+            return key
         kinds = _parameters(self.fn)
         names = [name for name, kind in kinds.items() if kind in _BY_NAME]
         by_position = [name for name in names if kinds[name] in _BY_POSITION]
         if key in by_position and by_position.index(key) < len(args):
-            return args[by_position.index(key)]
+            return by_position.index(key)
         rule = "is not in this call" if key in names else f"is none of {', '.join(names) or 'none'}"
         if kinds.get(key) is Parameter.VAR_POSITIONAL:
             rule = "stands for several; give their positions"
@@ -71,8 +87,8 @@ def wanted_arguments(fn: Callable[..., Any], argnums: Any, what: str) -> WantedA
     return WantedArguments(fn, tuple(keys), is_one, what)
 
 
-def argument(args: Sequence[Any], position: int, what: str) -> Any:
-    """The argument at a position.
+def position_of(args: Sequence[Any], position: int, what: str) -> int:
+    """The position of an argument, which may be counted from the end.
 
     Raises: DerivativeError where there is none.
     """
@@ -81,7 +97,7 @@ def argument(args: Sequence[Any], position: int, what: str) -> Any:
             f"{what}: argnums counts the {len(args)} positional arguments of this call, "
             f"got {position}; give the name of one that is passed by name"
         )
-    return args[position]
+    return position
 
 
 def check_floats(nest: Any, key: int | str, what: str) -> None:
@@ -94,9 +110,10 @@ def check_floats(nest: Any, key: int | str, what: str) -> None:
             continue
         place = f"argument {key}" + (f" at {path}" if path else "")
         kind = f"{value.dtype}" if isinstance(value, Tensor) else f"the constant {value!r}"
+        way = f"{value}.0" if type(value) is int else "np.asarray(x, float)"
         raise DerivativeError(
             f"{what}: what has a gradient is an array of floats, got {kind} as {place}; pass "
-            "np.asarray(x, float), or leave the argument out"
+            f"{way}, or leave the argument out"
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ted.frontend.functions import ArraySpec, Signature
+from ted.frontend.functions import ArraySpec, Input, Signature
 
 Order = tuple[int, ...]  # dims from the slowest on; () is the order of C, or no order at all
 LEAST_BYTES = 2**20  # a smaller array is copied sooner than a program is compiled for it
@@ -78,8 +78,8 @@ def with_orders(signature: Signature, orders: Sequence[Order]) -> Signature:
     if not orders:
         return signature
     left = iter(orders)
-    leaves = (
-        replace(leaf, order=next(left)) if isinstance(leaf, ArraySpec) else leaf
-        for leaf in signature.leaves
-    )
+    leaves = []
+    for leaf in signature.leaves:
+        order = next(left) if isinstance(leaf, Input) else ()
+        leaves.append(replace(leaf, order=order) if isinstance(leaf, ArraySpec) else leaf)
     return replace(signature, leaves=tuple(leaves))

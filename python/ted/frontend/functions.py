@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import math
 import reprlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from ted.frontend.trees import (
     static_key,
     unflatten,
 )
-from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType
+from ted.ir.dtypes import BOOL, FLOAT32, INT64, WEAK_FLOAT, DType
 from ted.ir.equations import System
 
 
@@ -58,6 +59,33 @@ class ArraySpec:
 
 
 @dataclass(frozen=True)
+class Number:
+    """A float of Python among arguments: an input that gives way to types beside it.
+
+    All are equal, whatever their value: a program is for each of them.
+    """
+
+    value: float = field(compare=False)
+
+    @staticmethod
+    def is_one(value: Any) -> bool:
+        """Whether a value is such a number: it has to fit what may be beside it."""
+        return type(value) is float and (abs(value) <= _MOST or not math.isfinite(value))
+
+    def placeholder(self, name: str) -> Tensor:
+        """The input for it."""
+        return placeholder((), WEAK_FLOAT, name)
+
+    def argument(self, given: Tensor) -> Tensor:
+        """The input itself."""
+        return given
+
+
+_MOST = float(np.finfo(np.float32).max)
+Input = ArraySpec | Number
+
+
+@dataclass(frozen=True)
 class Signature:
     """Shapes and types of the arrays in a call, the values of everything else, and the nests.
 
@@ -67,6 +95,19 @@ class Signature:
     leaves: tuple[Any, ...]
     names: tuple[str, ...]
     tree: Tree
+
+    def with_constants(self, positions: Collection[int]) -> Signature:
+        """The signature of calls with the numbers of this one at some leaves."""
+        if not positions:
+            return self
+        rows = enumerate(self.leaves)
+        leaves = (static(leaf.value) if k in positions else leaf for k, leaf in rows)
+        return replace(self, leaves=tuple(leaves))
+
+    @property
+    def numbers(self) -> list[int]:
+        """The leaves that are numbers whose value is no part of the program."""
+        return [k for k, leaf in enumerate(self.leaves) if isinstance(leaf, Number)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,34 +159,44 @@ class Trace:
 
 
 def signature_of(
-    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], numbers: bool = False
 ) -> Signature:
     """The signature of a call; arrays are what has a shape and a dtype.
+
+    With `numbers` floats of Python are inputs, else they are part of the program.
 
     Raises: FrontendError for arguments that `fn` does not take, tensors among them, or what is
     neither array nor hashable.
     """
     named = bound_arguments(fn, args, kwargs)
     leaves, tree = flatten(named)
-    specs = tuple(_leaf(value, f"{name_of(fn)}: argument {path}") for path, value in leaves)
+    specs = tuple(
+        Number(value)
+        if numbers and Number.is_one(value)
+        else _leaf(value, f"{name_of(fn)}: argument {path}")
+        for path, value in leaves
+    )
     return Signature(specs, tuple(path for path, _ in leaves), tree)
 
 
 def arrays_of(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The arrays of a call in the order of the placeholders.
+    """The arrays of a call and its floats of Python, in the order of the placeholders.
 
     Raises: FrontendError for arguments that `fn` does not take.
     """
     leaves, _ = flatten(bound_arguments(fn, args, kwargs))
-    return [value for _, value in leaves if _is_array(value)]
+    return [value for _, value in leaves if _is_array(value) or Number.is_one(value)]
 
 
 def call_key(nest: Any, arrays: list[Any]) -> Any:
     """A hashable key of positional arguments, which tells calls apart as signatures do, but faster.
 
-    The arrays in them are appended to `arrays`, in the order of the placeholders.
+    The arrays in them are appended to `arrays`, in the order of the placeholders, and floats.
     """
     kind = type(nest)
+    if kind is float and Number.is_one(nest):
+        arrays.append(nest)
+        return kind
     if kind is np.ndarray and nest.dtype.kind != "c":  # nearly always, and faster so
         arrays.append(nest)
         return nest.shape, nest.dtype
@@ -171,7 +222,7 @@ def trace(
 ) -> Trace:
     """Call `fn` once with a placeholder for each array in the arguments.
 
-    Python numbers, strings and None are passed on as they are: they are part of the program.
+    Numbers, strings and None are passed on as they are: they are part of the program.
 
     Raises: FrontendError for an argument of another kind, or a result that is not made of tensors.
     """
@@ -181,17 +232,21 @@ def trace(
 def trace_signature(fn: Callable[..., Any], signature: Signature) -> Trace:
     """Trace for a signature that is already known."""
     pairs = list(zip(signature.leaves, signature.names, strict=True))
-    inputs = [leaf.placeholder(name) for leaf, name in pairs if isinstance(leaf, ArraySpec)]
+    inputs = [leaf.placeholder(name) for leaf, name in pairs if isinstance(leaf, Input)]
     left = iter(inputs)
     values = [
-        leaf.argument(next(left)) if isinstance(leaf, ArraySpec) else leaf.value
+        leaf.argument(next(left)) if isinstance(leaf, Input) else leaf.value
         for leaf in signature.leaves
     ]
     named = unflatten(signature.tree, iter(values))
     positional, keywords = spread_arguments(fn, named)
     notes: list[Note] = []
     with recording(notes), while_traced():
-        result = fn(*positional, **keywords)
+        try:
+            result = fn(*positional, **keywords)
+        except (TypeError, AttributeError) as error:
+            _explain_lists(fn, signature, error)
+            raise
     leaves, tree = flatten(result)
     hidden, note_tree = flatten(notes)
     outputs = tuple(as_tensor(value, path, name_of(fn)) for path, value in leaves)
@@ -199,6 +254,21 @@ def trace_signature(fn: Callable[..., Any], signature: Signature) -> Trace:
         tuple(inputs), (*outputs, *(tensor for _, tensor in hidden)), tree, named, name_of(fn),
         note_tree if notes else None,
     )  # fmt: skip
+
+
+def _explain_lists(fn: Callable[..., Any], signature: Signature, error: Exception) -> None:
+    """Say what a list among the arguments is, where Python says that it is no array.
+
+    Raises: FrontendError for an error that speaks of one.
+    """
+    arguments = zip(signature.tree.keys, signature.tree.children, strict=True)
+    found = [(key, child.kind) for key, child in arguments if child.kind in (list, tuple)]
+    for key, kind in found:
+        if f"'{kind.__name__}'" in str(error):
+            fail(
+                f"{name_of(fn)}: argument {key}: a {kind.__name__} is a nest of what is in it, "
+                f"and no array, got {error}; pass np.asarray({key})"
+            )
 
 
 _is_tracing: ContextVar[bool] = ContextVar("is_tracing", default=False)

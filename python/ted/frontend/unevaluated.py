@@ -28,7 +28,17 @@ def refuse(what: str, value: object, advice: str) -> NoReturn:
 
     Raises: FrontendError that says what to write instead.
     """
-    fail(f"{what}: an expression has no value while it is being written, got {value!r}; {advice}")
+    raise without_value(
+        f"{what}: an expression has no value while it is being written, got {value!r}; {advice}",
+        value,
+    )
+
+
+def without_value(message: str, value: object) -> FrontendError:
+    """The error of what asks for a value; `asked` is the expression."""
+    error = FrontendError(message, here())
+    error.asked = value
+    return error
 
 
 def wrong_operand(what: str, value: object) -> NoReturn:
@@ -76,7 +86,7 @@ class Unevaluated:
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
-        raise FrontendError(_NO_TRUTH.format(what=f"bool: {self!r}"), here())
+        raise without_value(_NO_TRUTH.format(what=f"bool: {self!r}"), self)
 
     def __int__(self) -> int:
         refuse("int", self, f'write ted.cast(x, "int64"), or {OUTSIDE}')

@@ -113,8 +113,8 @@ UINT16 = DType("uint16", "int", 16, "ui16")
 UINT8 = DType("uint8", "int", 8, "ui8")
 BOOL = DType("bool", "bool", 1, "i1")
 INDEX = DType("index", "index", 64, "index")
-# Of what stands for a Python number while types are sought; no program has them.
-WEAK_FLOAT = DType("weak_float32", "float", 32, "f32", 23)
+# Of what stands for a Python number while a program is written; none that runs has them.
+WEAK_FLOAT = DType("weak_float32", "float", 64, "f64", 52)  # its range is that of Python's floats
 WEAK_INT = DType("weak_int64", "int", 64, "i64")
 
 FLOATS = (FLOAT64, FLOAT32, FLOAT16, BFLOAT16)
@@ -122,6 +122,7 @@ SIGNED, UNSIGNED = (INT64, INT32, INT16, INT8), (UINT64, UINT32, UINT16, UINT8)
 ELEMENT_TYPES = (*FLOATS, *SIGNED, *UNSIGNED, BOOL)
 BY_NAME = {t.name: t for t in ELEMENT_TYPES}
 BY_MLIR = {t.mlir: t for t in (*ELEMENT_TYPES, INDEX)}
+WHILE_WRITTEN = {**BY_NAME, **{t.name: t for t in (WEAK_FLOAT, WEAK_INT)}}
 
 AMBIGUOUS = {"i8": (INT64, INT8), "i1": (INT8, BOOL)}  # in NumPy, and in MLIR
 _SPELLED = {
@@ -199,7 +200,9 @@ def promote(a: DType, b: DType) -> DType:
     if a == b:
         return a
     if a in _STRONG or b in _STRONG:  # of one kind that which is not weak
-        return max(a, b, key=lambda t: (rank[t.kind], t not in _STRONG))
+        found = max(a, b, key=lambda t: (rank[t.kind], t not in _STRONG))
+        is_beside_other = a not in _STRONG or b not in _STRONG
+        return strong(found) if is_beside_other else found  # a float beside integers: float32
     if {a, b} == {FLOAT16, BFLOAT16}:
         return FLOAT32
     if a.kind == b.kind == "int" and a.is_unsigned != b.is_unsigned:

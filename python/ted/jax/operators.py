@@ -2,7 +2,7 @@
 
 Before: energy({"w": w, "b": b}, x, 0.5)      After: a call of energy's program for that tree
 
-Numbers and other constants are part of the program, as in `ted.function`.
+Numbers and other constants are part of the program.
 """
 
 from __future__ import annotations

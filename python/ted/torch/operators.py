@@ -2,7 +2,7 @@
 
 Before: energy({"w": w, "b": b}, x, 0.5)      After: energy's operator for that nest on (w, b, x)
 
-Numbers and other constants are part of the program, as in `ted.function`.
+Numbers and other constants are part of the program.
 """
 
 from __future__ import annotations

@@ -188,9 +188,9 @@ def test_a_step_is_traced_once_more_for_each_loop_that_it_is_in(depth: int) -> N
 
 def test_weak_types_give_way_to_others_of_their_kind() -> None:
     rows = (
-        (WEAK_INT, INT8, INT8), (WEAK_INT, UINT8, UINT8), (WEAK_INT, BOOL, WEAK_INT),
+        (WEAK_INT, INT8, INT8), (WEAK_INT, UINT8, UINT8), (WEAK_INT, BOOL, INT64),
         (WEAK_INT, INDEX, INT64), (WEAK_INT, WEAK_FLOAT, WEAK_FLOAT), (WEAK_INT, FLOAT16, FLOAT16),
-        (WEAK_FLOAT, INT8, WEAK_FLOAT), (WEAK_FLOAT, FLOAT16, FLOAT16),
+        (WEAK_FLOAT, INT8, FLOAT32), (WEAK_FLOAT, FLOAT16, FLOAT16),
         (WEAK_FLOAT, FLOAT32, FLOAT32),
     )  # fmt: skip
     for a, b, wanted in rows:
