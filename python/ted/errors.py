@@ -118,8 +118,13 @@ class TedError(Exception):
             location = user_location()
         # A name may hold half of a character, which no terminal can show.
         message = message.encode("utf-8", "backslashreplace").decode()
-        self.message, self.location = message, location  # apart, for who says the place otherwise
         super().__init__(message if location is None else f"{message} ({location})")
+        self.message, self.location = message, location  # apart, for who says the place otherwise
+
+    def prefix(self, what: str) -> None:
+        """Say before the message what it is about."""
+        self.message = f"{what}: {self.message}"
+        self.args = (f"{what}: {self.args[0]}", *self.args[1:])
 
     def __reduce__(self) -> tuple[Any, ...]:
         # As it is: made again of its text it would get a second place, that of the unpickling.

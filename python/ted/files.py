@@ -45,7 +45,7 @@ def save(path: str | os.PathLike[str], nest: Any) -> None:
     path that cannot be written, and where the package safetensors is missing.
     """
     library = _library("save")
-    leaves, _ = flatten(nest)
+    leaves, _ = flatten(nest, what="save")
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     for name, leaf in leaves:
         if not name or name in arrays:
@@ -74,7 +74,7 @@ def nest_of(data: bytes, path: str | os.PathLike[str], like: Any = None) -> Any:
     arrays = _arrays(data, path)
     if like is None:
         return _nest(_by_parts(arrays, f"load: {path}"))
-    leaves, tree = flatten(like)
+    leaves, tree = flatten(like, what="load: like")
     names = [name for name, _ in leaves]
     if sorted(names) != sorted(arrays):
         missing, more = (sorted(a - b) for a, b in ((set(names), set(arrays)),

@@ -19,18 +19,22 @@ __all__ = ["flatten", "leaves", "map", "structure", "unflatten"]
 
 def flatten(nest: Any) -> tuple[list[Any], Tree]:
     """The leaves from left to right, and the structure that `unflatten` takes."""
-    found, tree = trees.flatten(nest)
+    return _opened(nest, "flatten")
+
+
+def _opened(nest: Any, what: str) -> tuple[list[Any], Tree]:
+    found, tree = trees.flatten(nest, what=f"tree.{what}")
     return [value for _, value in found], tree
 
 
 def leaves(nest: Any) -> list[Any]:
     """The leaves from left to right."""
-    return flatten(nest)[0]
+    return _opened(nest, "leaves")[0]
 
 
 def structure(nest: Any) -> Tree:
     """The nest without its leaves: equal for nests of the same kinds, keys and static fields."""
-    return flatten(nest)[1]
+    return _opened(nest, "structure")[1]
 
 
 def unflatten(structure: Tree, leaves: Iterable[Any]) -> Any:
@@ -53,7 +57,7 @@ def map(fn: Callable[..., Any], nest: Any, *others: Any) -> Any:
 
     Raises: FrontendError for another one that is not nested alike; a tuple stands for a list.
     """
-    found, tree = flatten(nest)
+    found, tree = _opened(nest, "map")
     columns = [_beside(nest, other, k + 1) for k, other in enumerate(others)]
     return trees.unflatten(tree, builtins.map(fn, found, *columns))
 

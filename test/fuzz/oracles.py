@@ -10,6 +10,7 @@ half      programs on f16 and bf16, for two rows of CPUs, against the interprete
 work      the work of gradients against that of random expressions
 wishes    random strategies at random operations, on both targets: obeyed and right, or refused
 inputs    damaged inputs of tools, bundles and cache end in messages
+kinds     arguments of another kind at every place of every public function end in messages
 """
 
 from __future__ import annotations
@@ -114,6 +115,12 @@ def _decide_input(seed: int) -> Outcome:
     return check_damaged(seed)
 
 
+def _decide_kinds(seed: int) -> Outcome:
+    from fuzz.argument_kinds import check_argument
+
+    return check_argument(seed)
+
+
 def _seed(seed: int) -> int:
     return seed
 
@@ -129,6 +136,7 @@ ORACLES = {
     "half": Oracle(_seed, _decide_half),
     "work": Oracle(_seed, _decide_work),
     "wishes": Oracle(_seed, _decide_wishes, 400.0),
+    "kinds": Oracle(_seed, _decide_kinds, 400.0),
     "inputs": Oracle(_seed, _decide_input, 120.0),  # whose child has limits of its own
 }
 

@@ -11,7 +11,10 @@ The modules are loaded as their names are used; `__init__.pyi` tells type checke
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import Any
+
+from ted.frontend.keywords import naming
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "checkpointing": ("checkpoint",),
@@ -38,5 +41,6 @@ __all__ = sorted(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    return value
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = naming(value, name) if inspect.isfunction(value) else value
+    return globals()[name]

@@ -5,7 +5,7 @@ Before: C = ted.compute(...)      After: f = ted.compile([A, B], [C]);  c = f(a,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Union
 
@@ -22,6 +22,7 @@ from ted.api.programs import (
 from ted.api.row_functions import EACH, rows_of
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import CompileError
+from ted.frontend.checks import is_several
 from ted.frontend.systems import system_of
 from ted.frontend.tensors import Tensor
 from ted.ir.equations import System
@@ -128,7 +129,7 @@ def _listed(given: Any) -> Any:
     """One tensor or several as a list; anything else as it is."""
     if isinstance(given, Tensor):
         return [given]
-    return list(given) if isinstance(given, Iterable) else given
+    return list(given) if is_several(given) else given
 
 
 def _key(inputs: Any, outputs: Any, name: Any, donate: Any, options: CompileOptions) -> Key | None:
@@ -147,10 +148,14 @@ def taken_over(system: System, donate: Sequence[Tensor]) -> dict[int, int]:
 
     Raises: CompileError for a donated tensor that is no input or fits no output.
     """
+    if not is_several(donate):
+        raise CompileError(
+            f"compile: donate takes a list of inputs of the function, got {donate!r}"
+        )
     found: dict[int, int] = {}
     for tensor in donate:
-        node = tensor.node if isinstance(tensor, Tensor) else tensor
-        if node not in system.inputs:
+        node = tensor.node if isinstance(tensor, Tensor) else None
+        if node is None or node not in system.inputs:
             raise CompileError(f"compile: donate takes inputs of the function, got {tensor!r}")
         fits = [
             k

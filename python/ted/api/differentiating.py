@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, overload
@@ -13,6 +13,7 @@ from ted.api.head_prefixes import split_heads, with_prefix
 from ted.api.user_derivatives import AdjointProduct, OverrideTable, user_derivatives
 from ted.errors import DerivativeError, DomainError
 from ted.forking import cached_property
+from ted.frontend import checks
 from ted.frontend.complex_pairs import Complex, parts_instead
 from ted.frontend.systems import unique_names
 from ted.frontend.tensors import Tensor, wrap
@@ -175,7 +176,7 @@ def differentiate(
 
 
 def _listed(value: Any, what: str) -> list[Tensor]:
-    if not isinstance(value, Tensor | Iterable) or isinstance(value, Complex):
+    if not (isinstance(value, Tensor) or checks.is_several(value)) or isinstance(value, Complex):
         raise DerivativeError(
             f"differentiate: {what} must be ted tensors, got {type(value).__name__} {value!r}"
             f"{parts_instead(value)}"

@@ -189,7 +189,7 @@ def _in_segments(
 
 def _segment_size(wanted: Any, steps: int) -> int:
     """The number of steps of a segment: segments of equal size if possible."""
-    if wanted is True or wanted == "sqrt":
+    if wanted is True or (isinstance(wanted, str) and wanted == "sqrt"):
         segments = round(math.sqrt(steps)) or 1
         return -(-steps // segments) or 1
     steps_of_each = int(wanted) if isinstance(wanted, Integral) else 0

@@ -35,7 +35,8 @@ def user_derivatives(
         raise DerivativeError(
             f"differentiate: fdiff is a function of (out, inp, head), got {fdiff!r}"
         )
-    table = {t.node: _override(t, *entry) for t, entry in _entries(override or {})}
+    entries = [] if override is None else _entries(override)
+    table = {t.node: _override(t, *entry) for t, entry in entries}
 
     reached = set(topological(outputs) if table else ())
     for node in table:

@@ -9,6 +9,8 @@ import ted
 from ted.fft import transforms
 from ted.frontend import checks
 from ted.frontend.complex_functions import operand
+from ted.frontend.complex_pairs import Complex
+from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 
 Extents = Sequence[int] | None
@@ -84,7 +86,7 @@ def _along(
 ) -> Any:  # fmt: skip
     """One transform after the other, from the last of the axes on; `last` is done at the end."""
     x = operand(x)
-    rank = x.ndim if hasattr(x, "ndim") else fail(f"{what}: takes a tensor, got {x!r}")
+    rank = to_tensor(x.real if isinstance(x, Complex) else x, what).ndim
     s = None if s is None else checks.listed(s, f"{what}: s")
     if axes is None and s is not None:
         axes = range(-len(s), 0)
@@ -145,7 +147,7 @@ def ifftshift(x: Any, axes: Any = None) -> Any:
 
 def _shifted(x: Any, axes: Any, up: int, what: str) -> Any:
     x = operand(x)
-    rank = x.ndim if hasattr(x, "ndim") else fail(f"{what}: takes a tensor, got {x!r}")
+    rank = to_tensor(x.real if isinstance(x, Complex) else x, what).ndim
     chosen = checks.axes_of(axes, rank, what)
     # Of an odd extent the way back is one step longer.
     return ted.roll(x, [(x.shape[k] + up) // 2 for k in chosen], list(chosen)) if chosen else x

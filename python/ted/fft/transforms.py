@@ -22,6 +22,7 @@ from ted.frontend.locations import fail
 # By what a transform forward, and one back, of n elements is divided: n to that power.
 _NORMS = {None: (0, 1), "backward": (0, 1), "ortho": (0.5, 0.5), "forward": (1, 0)}
 _SWAPPED = {None: "forward", "backward": "forward", "forward": "backward"}
+_MOST = 2**31  # elements, whose factors are in the program
 
 
 def fft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
@@ -113,8 +114,8 @@ def length_of(n: Any, what: str) -> int:
     if isinstance(n, Size):
         fail(f"{what}: the number of elements is a number, got the symbolic size {n}; say n=")
     length = checks.integer(n, f"{what}: n")
-    if length < 1:
-        fail(f"{what}: a transform has at least 1 element, got n = {length}")
+    if not 1 <= length <= _MOST:
+        fail(f"{what}: a transform has at least 1 element and 2**31 at most, got n = {length}")
     return length
 
 

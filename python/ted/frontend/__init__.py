@@ -187,7 +187,6 @@ from ted.frontend.indexing import take as take
 from ted.frontend.indexing import take_along_axis as take_along_axis
 from ted.frontend.joining import asarray as asarray
 from ted.frontend.joining import concatenate as concatenate
-from ted.frontend.joining import pad as pad
 from ted.frontend.joining import stack as stack
 from ted.frontend.layout import broadcast_to as broadcast_to
 from ted.frontend.layout import expand_dims as expand_dims
@@ -224,6 +223,7 @@ from ted.frontend.operators import positive as positive
 from ted.frontend.operators import real as real
 from ted.frontend.operators import signbit as signbit
 from ted.frontend.operators import subtract as subtract
+from ted.frontend.padding import pad as pad
 from ted.frontend.recurrences import recurrence as recurrence
 from ted.frontend.reducers import reducer as reducer
 from ted.frontend.reductions import all as all

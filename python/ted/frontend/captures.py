@@ -19,6 +19,8 @@ from ted.ir.constants import frozen, uniform_value
 from ted.ir.dtypes import BY_NAME, DType
 from ted.ir.equations import Tensor
 
+_DEEPEST = 64  # dims of an array of NumPy
+
 
 def is_array(value: Any) -> bool:
     """Whether a value is captured where a tensor is wanted; a number of numpy is not."""
@@ -72,10 +74,12 @@ def array_of(value: Any, what: str) -> np.ndarray[Any, Any]:
     return array
 
 
-def _check_numbers(values: Any, what: str) -> None:
+def _check_numbers(values: Any, what: str, depth: int = 1) -> None:
+    if depth > _DEEPEST:
+        fail(f"{what}: an array has at most {_DEEPEST} dims, got lists in lists that go deeper")
     for value in values:
         if isinstance(value, (list, tuple)):
-            _check_numbers(value, what)
+            _check_numbers(value, what, depth + 1)
         elif isinstance(value, Unevaluated):
             fail(
                 f"{what}: a list of numbers is a constant, got {type(values).__name__} that "

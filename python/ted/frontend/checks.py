@@ -15,6 +15,7 @@ from ted.frontend.locations import fail
 from ted.ir.dtypes import AMBIGUOUS, BY_NAME, DType, ambiguity, named
 
 MAX_BYTES = 2**47  # the address space of a process on today's 64-bit machines
+FLOAT_BITS = 1023  # integers of so many bits fit float64, rounded
 
 Shape: TypeAlias = "Sequence[Extent] | Extent"
 DTypeLike: TypeAlias = "str | DType | Any"
@@ -27,7 +28,7 @@ def integer(value: Any, what: str) -> int:
     """
     if isinstance(value, Size):
         fail(f"{what}: must be a plain integer, got the symbolic size {value}")
-    if not isinstance(value, bool):
+    if not isinstance(value, (bool, type)):
         try:
             return operator.index(value)
         except TypeError:
@@ -47,6 +48,8 @@ def number(
     """
     plain = value.item() if isinstance(value, (np.integer, np.floating)) else value
     real = isinstance(plain, (int, float)) and not isinstance(plain, bool)
+    if real and isinstance(plain, int) and plain.bit_length() > FLOAT_BITS:
+        fail(f"{what} {rule} that fits float64, got one of {plain.bit_length()} bits")
     if not real or math.isnan(plain) or not fits(plain):
         fail(f"{what} {rule}, got {value!r}")
     return plain
@@ -102,7 +105,7 @@ def float_type(value: DTypeLike, what: str) -> DType:
 
 def is_several(value: Any) -> bool:
     """Whether a value has parts: a list, an array with dims; no text."""
-    named = isinstance(value, (str, type)) or getattr(value, "shape", None) == ()
+    named = isinstance(value, (str, bytes, type)) or getattr(value, "shape", None) == ()
     return isinstance(value, Iterable) and not named
 
 
@@ -215,14 +218,14 @@ def check_callable(fn: Any, what: str) -> None:
         fail(f"{what}: takes a function of tensors, got {type(fn).__name__} {fn!r}")
 
 
-def called(what: str, form: str, fn: Callable[..., Any], *args: Any) -> Any:
-    """`fn(*args)`, where `form` says what the arguments are.
+def called(what: str, form: str, fn: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """`fn(*args, **named)`, where `form` says what the arguments are.
 
     Raises: FrontendError for a function of other parameters.
     """
     check_callable(fn, what)
     try:
-        inspect.signature(fn).bind(*args)
+        inspect.signature(fn).bind(*args, **named)
     except TypeError as error:
         fail(
             f"{what}: the function is called as {form}, got one that does not fit: {error}; "
@@ -230,4 +233,4 @@ def called(what: str, form: str, fn: Callable[..., Any], *args: Any) -> Any:
         )
     except ValueError:
         pass  # a built-in function that does not say its parameters
-    return fn(*args)
+    return fn(*args, **named)

@@ -14,7 +14,7 @@ from typing import Any
 from ted.domain.sizes import Extent, surely_at_most
 from ted.frontend import checks, elementwise
 from ted.frontend.compute import compute
-from ted.frontend.creation import arange
+from ted.frontend.creation import arange, full
 from ted.frontend.cumulative import cumsum
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.layout import flatten
@@ -59,7 +59,8 @@ def where(
     indices: list[Tensor] = []
     for k, extent in enumerate(condition.shape):
         stride = math.prod(condition.shape[k + 1 :])
-        own = places // stride % extent
+        # Where there are no elements no place is one, and none is divided by 0.
+        own = places if condition.size == 0 else places // stride % extent
         indices.append(elementwise.where(places >= 0, own, number))
     return tuple(indices)
 
@@ -91,6 +92,9 @@ def compress(
     if condition.shape != (x.shape[along],):
         fail(f"compress: the condition must have shape ({x.shape[along]},), got {condition.shape}")
     places = _places(condition, size, "compress", checks.flag(truncate, "compress: truncate"))
+    if x.shape[along] == 0:
+        shape = (*x.shape[:along], *places.shape, *x.shape[along + 1 :])
+        return full(shape, fill, x.dtype)
 
     def element(*i: Any) -> Any:
         place = places[i[along]]

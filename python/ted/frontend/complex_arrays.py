@@ -22,6 +22,7 @@ from ted.frontend import (
     indexing,
     joining,
     layout,
+    padding,
     reductions,
     repetition,
     scattering,
@@ -112,8 +113,9 @@ def _cumprod(x: Any, axis: Any = None, reverse: bool = False, dtype: Any = None)
 
 def _prod(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
     """The last of the running products, along one dim after the other."""
+    x = on_complex["asarray"](x) if isinstance(x, complex) else x
     z = pair(x) if dtype is None else converted(x, dtype)
-    axes = checks.reduced_axes(axis, z.ndim, "prod")
+    axes, keepdims = checks.reduced_axes(axis, z.ndim, "prod"), checks.flag(keepdims, "prod")
     for along in axes:
         one = full([1 if k == along else n for k, n in enumerate(z.shape)], 1, z.dtype)
         running = _cumprod(on_complex["concatenate"]([one, z], along), along)
@@ -182,7 +184,7 @@ _LINEAR: tuple[Function, ...] = (
     layout.transpose, layout.swapaxes, layout.flip, layout.roll, repetition.repeat, layout.tile,
     layout.split, layout.tril, layout.triu, dims.moveaxis, dims.unstack, dims.diagonal, dims.trace,
     dims.matrix_transpose, dims.hstack, dims.vstack, dims.column_stack, joining.concatenate,
-    joining.stack, joining.pad, reductions.sum, reductions.mean, cumulative.cumsum,
+    joining.stack, padding.pad, reductions.sum, reductions.mean, cumulative.cumsum,
     statistics.cumulative_sum, statistics.diff, indexing.take, indexing.take_along_axis,
     indexing.dynamic_slice, scattering.segment_sum, rounded, nan_to_num, stop_gradient,
     matrices.diag, matrices.diagflat, matrices.rot90, samples.resize,

@@ -171,5 +171,5 @@ on_complex.update(
     empty_like=lambda x, dtype=None: _full_like(x, 0, dtype),
     asarray=_as_complex, constant=_constant, from_dlpack=_as_complex, cast=converted,
     placeholder=_placeholder, isdtype=_isdtype, result_type=_result_type, can_cast=_can_cast,
-    finfo=lambda dtype: element_types.finfo(_type(dtype).part),
+    finfo=lambda dtype: element_types.finfo(getattr(_type(dtype), "part", dtype)),
 )  # fmt: skip

@@ -213,7 +213,10 @@ def _equal(a: Any, b: Any) -> Any:
     return (p == r) & ((0 if q is None else q) == (0 if s is None else s))
 
 
-def _where(condition: Any, a: Any, b: Any) -> Any:
+def _where(condition: Any, a: Any = None, b: Any = None, size: Any = None, fill: Any = 0) -> Any:
+    del fill
+    if a is None or b is None or size is not None:
+        fail("where: takes (condition, a, b) of complex numbers, or (condition, size=n) of none")
     if isinstance(condition, Complex):
         fail("where: the condition must be of bools, got a complex one; compare it, as z != 0")
     (p, q), (r, s) = parts(a), parts(b)

@@ -32,6 +32,7 @@ _OPERATORS = {
     "shiftleft": "left_shift", "shiftright": "right_shift",
     "==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal",
 }  # fmt: skip
+_DEEPEST = 64  # dims of an array, of NumPy and of ted
 _NO_ORDER = ("max", "min", "arg", "sort", "topk", "median", "quantile", "less",
              "greater", "clip", "searchsorted", "unique", "histogram", "sign")  # fmt: skip
 
@@ -221,10 +222,13 @@ def type_of(dtype: Any) -> ComplexType:
     return COMPLEX128 if dtype == FLOAT64 else COMPLEX64
 
 
-def is_complex(value: Any) -> bool:
-    """Whether a value is complex: a pair, an array of any library, a number of Python, a list."""
+def is_complex(value: Any, depth: int = 0) -> bool:
+    """Whether a value is complex: a pair, an array of any library, a number of Python, a list.
+
+    Lists in lists are looked through as deep as arrays have dims: one may hold itself.
+    """
     if isinstance(value, (list, tuple)):
-        return any(map(is_complex, value))
+        return depth < _DEEPEST and any(is_complex(part, depth + 1) for part in value)
     return isinstance(value, (Complex, complex)) or _is_array(value)
 
 
@@ -242,10 +246,10 @@ def complex_type(value: Any) -> ComplexType | None:
     return _BY_NAME.get(spelled(value) or "")
 
 
-def names_complex(value: Any) -> bool:
+def names_complex(value: Any, depth: int = 0) -> bool:
     """Whether a type, or one of a list of them, is complex."""
     if isinstance(value, (list, tuple)):
-        return any(map(names_complex, value))
+        return depth < _DEEPEST and any(names_complex(part, depth + 1) for part in value)
     return complex_type(value) is not None
 
 

@@ -137,6 +137,8 @@ def linspace(
     ends = [operand(v) for v in (start, stop)]
     if not all(isinstance(v, (int, float)) for v in ends) or not isinstance(count, int):
         fail(f"linspace: bounds and num are Python numbers, got {start!r}, {stop!r} and {num!r}")
+    if any(isinstance(v, int) and v.bit_length() > checks.FLOAT_BITS for v in ends):
+        fail("linspace: bounds must fit float64, got an integer beyond it")
     first, last = map(float, ends)
     parts = count - 1 if checks.flag(endpoint, "linspace: endpoint") else count
     step = (last - first) / max(parts, 1)
@@ -164,23 +166,29 @@ def eye(rows: Extent, columns: Any = None, k: int = 0, dtype: Any = "float32") -
 def meshgrid(*xs: Any, indexing: str = "xy") -> list[Tensor]:
     """Each vector stretched over the grid of all, the first along dim 1 for "xy", 0 for "ij".
 
-    Shapes: xs (n0), (n1), ...; results (n1, n0, ...) for "xy", (n0, n1, ...) for "ij".
-    Raises: FrontendError for what is no vector, or another `indexing`.
+    Shapes: xs (n0), (n1), ...; results (n1, n0, ...) for "xy", (n0, n1, ...) for "ij"; a scalar is
+    a vector of one element.
+    Raises: FrontendError for more than one dim, or another `indexing`.
     """
-    vectors = [to_tensor(x, f"meshgrid: operand {k}") for k, x in enumerate(xs)]
+    vectors = [_operand(x, f"meshgrid: operand {k}") for k, x in enumerate(xs)]
     checks.one_of(indexing, ("xy", "ij"), "meshgrid: indexing")
     for x in vectors:
-        if x.ndim != 1:
+        if x.ndim > 1:
             fail(f"meshgrid: takes vectors, got shape {x.shape} ({x.name})")
     place = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         place[0], place[1] = 1, 0
-    shape = tuple(vectors[k].shape[0] for k in place)
+    shape = tuple(vectors[k].shape[0] if vectors[k].ndim else 1 for k in place)
     return [_along(x, place[k], shape) for k, x in enumerate(vectors)]
 
 
+def _operand(x: Any, what: str) -> Tensor:
+    """A tensor, an array as a constant, a number as a scalar."""
+    return full((), x) if isinstance(x, (bool, int, float)) else to_tensor(x, what)
+
+
 def _along(x: Tensor, dim: int, shape: Sequence[Extent]) -> Tensor:
-    return compute(tuple(shape), lambda *i: x[i[dim]], name="meshgrid")
+    return compute(tuple(shape), lambda *i: x[i[dim]] if x.ndim else x[()], name="meshgrid")
 
 
 def one_hot(labels: Any, depth: int, dtype: Any = "float32") -> Tensor:

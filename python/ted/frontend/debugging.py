@@ -13,6 +13,7 @@ import numpy as np
 
 from ted.errors import FrontendError
 from ted.frontend import checks
+from ted.frontend.captures import array_of
 from ted.frontend.compute import compute
 from ted.frontend.functions import as_tensor
 from ted.frontend.joining import stack
@@ -51,7 +52,7 @@ def check(condition: Any, text: str = "", /, *values: Any, **named: Any) -> None
     form, tensors = _form("check", text, values, named, is_check=True)
     if isinstance(condition, Scalar):
         _refuse_lambda("check")
-    given = condition if isinstance(condition, Tensor) else np.asarray(condition)
+    given = condition if isinstance(condition, Tensor) else array_of(condition, "check")
     kind = given.dtype.name
     if kind != "bool":
         fail(f"check: the condition must be of bools, got {kind}{list(given.shape)}; compare it")

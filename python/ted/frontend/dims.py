@@ -13,6 +13,7 @@ from ted.frontend.layout import broadcast_to, reshape, swapaxes, transpose
 from ted.frontend.locations import fail
 from ted.frontend.reductions import sum
 from ted.frontend.tensors import Tensor
+from ted.ir.dtypes import BOOL
 
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Tensor:
@@ -58,7 +59,9 @@ def broadcast_shapes(*shapes: Any) -> tuple[Extent, ...]:
 
     Raises: FrontendError for extents that differ where neither is 1.
     """
-    return checks.broadcast([tuple(s) for s in shapes], "broadcast_shapes")
+    what = "broadcast_shapes"
+    return checks.broadcast([checks.shape_of(s, BOOL, f"{what}: operand {k}")
+                             for k, s in enumerate(shapes)], what)  # fmt: skip
 
 
 def broadcast_arrays(*xs: Any) -> list[Tensor]:

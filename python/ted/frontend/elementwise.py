@@ -42,17 +42,12 @@ def _primitive(name: str, *operands: Any) -> Any:
         return Scalar(arithmetic.apply(name, *(operand(value) for value in operands)))
     function = _ON_NUMBERS.get(name) or getattr(np, name)
     with np.errstate(all="ignore"):
-        return np.asarray(function(*(_plain(name, v) for v in operands))).item()
+        return np.asarray(function(*map(_plain, operands))).item()
 
 
-def _plain(name: str, value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """A Python number; numpy has no functions of integers beyond 64 bits."""
-    if not isinstance(value, int) or abs(value) < 2**63:
-        return value
-    try:
-        return float(value)
-    except OverflowError:
-        return fail(f"{name}: a number must fit float64, got one of {value.bit_length()} bits")
+    return float(value) if isinstance(value, int) and abs(value) >= 2**63 else value
 
 
 def vectorize(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -79,7 +74,12 @@ def operated(name: str, apply: Callable[[Any, Any], Any], says: str) -> Callable
     """The function of an operator of Python, and what its documentation says."""
 
     def function(a: Any, b: Any) -> Any:
-        return apply(a, b)
+        if isinstance(a, Scalar) or isinstance(b, Scalar):
+            return apply(a, b)
+        try:
+            return apply(a, b)
+        except (ArithmeticError, TypeError, ValueError) as error:  # of numbers of Python
+            return fail(f"{name}: takes no such numbers, got {a!r} and {b!r}: {error}")
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = says
@@ -199,7 +199,7 @@ def square(x: Any) -> Any:
 @vectorize
 def reciprocal(x: Any) -> Any:
     """1 / x."""
-    return 1 / x
+    return 1 / x if isinstance(x, Scalar) else _primitive("reciprocal", float(x))
 
 
 @vectorize
@@ -325,7 +325,7 @@ def cast(x: Any, dtype: Any) -> Any:
             value = int(value)
         return Scalar(arithmetic.constant(value, target, "cast"))
 
-    return pointwise(convert, "cast", x)
+    return convert(x) if isinstance(x, int) else pointwise(convert, "cast", x)
 
 
 @vectorize

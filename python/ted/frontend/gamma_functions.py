@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ted.frontend.elementwise import absolute, cos, log, log1p, round, sin, sqrt, vectorize, where
 from ted.frontend.scalars import Scalar
 from ted.ir.dtypes import FLOAT32
@@ -39,7 +41,8 @@ def _in_f64(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     @functools.wraps(function)
     def call(x: Any) -> Any:
         if not isinstance(x, Scalar):
-            return function(float(x))
+            with np.errstate(all="ignore"):  # of which 1 / 0 is infinite
+                return float(function(np.float64(x)))
         dtype = x.dtype if x.dtype.is_float else FLOAT32
         return function(x.astype("float64")).astype(dtype)
 

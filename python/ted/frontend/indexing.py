@@ -43,9 +43,7 @@ def mode_of(mode: Any, what: str) -> str:
 
     Raises: FrontendError for an unknown one.
     """
-    if mode not in MODES:
-        fail(f"{what}: mode must be one of {', '.join(MODES)}, got {mode!r}")
-    return mode
+    return checks.one_of(mode, MODES, f"{what}: mode")
 
 
 def place(index: Any, extent: Extent, mode: str) -> tuple[Any, Scalar | None]:

@@ -1,8 +1,8 @@
-"""Concatenation, stacking and padding: one tensor written by disjoint `set` equations."""
+"""Concatenation and stacking: one tensor written by disjoint `set` equations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -11,9 +11,8 @@ from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.arithmetic import constant
 from ted.frontend.captures import is_array
-from ted.frontend.compute import compute
 from ted.frontend.creation import full, zeros
-from ted.frontend.elementwise import maximum, minimum, to_tensor
+from ted.frontend.elementwise import to_tensor
 from ted.frontend.layout import flatten
 from ted.frontend.locations import fail, here
 from ted.frontend.scalars import operand
@@ -125,6 +124,21 @@ def interleaved(name: str, first: Tensor, even: Tensor | None, odd: Tensor, axis
     return _joined(name, shape, first.dtype, pieces)
 
 
+def padded(x: Tensor, widths: Sequence[Sequence[int]], value: Any = 0) -> Tensor:
+    """The elements of x with so many of a number before and after each dim.
+
+    Raises: FrontendError for what is no number, or a tensor that is too large.
+    """
+    if not isinstance(value, (bool, int, float)):
+        fail(f"pad: the value must be a Python number, got {value!r}")
+    fill = constant(value, x.dtype, "pad").attr
+    shape = tuple(low + n + high for n, (low, high) in zip(x.shape, widths, strict=True))
+    checks.shape_of(shape, x.dtype, "pad")
+    write = [add(dim(k), index(low)) for k, (low, _) in enumerate(widths)]
+    pieces = (_piece(x, x.dtype, write),) if x.size != 0 else ()
+    return wrap(equations.Tensor("pad", shape, x.dtype, fill, pieces, here()))
+
+
 def _joined(
     name: str, shape: tuple[Extent, ...], dtype: DType, pieces: list[equations.Equation]
 ) -> Tensor:
@@ -132,86 +146,3 @@ def _joined(
     if not pieces:
         return zeros(shape, dtype)
     return wrap(equations.Tensor(name, shape, dtype, None, tuple(pieces), here()))
-
-
-# ------------------------------------------------------------------ padding
-
-
-def pad(x: Any, width: Any, mode: str = "constant", value: Any = 0) -> Tensor:
-    """The tensor with `width` elements more before and after each dim.
-
-    `width` is a number, a pair (before, after), or a pair for each dim.  `mode` is constant (with
-    `value`), edge, reflect (the edge not repeated) or wrap.
-
-    Raises: FrontendError for a negative width, an unknown mode, a reflection wider than the dim.
-    """
-    x = to_tensor(x, "pad")
-    widths = _widths(width, x.ndim)
-    shape = tuple(low + n + high for n, (low, high) in zip(x.shape, widths, strict=True))
-    checks.shape_of(shape, x.dtype, "pad")
-    if mode == "constant":
-        return _constant(x, shape, [low for low, _ in widths], value)
-    index_of = _MODES.get(mode)
-    if index_of is None:
-        fail(f"pad: mode must be constant, {', '.join(_MODES)}, got {mode!r}")
-    for k, (low, high) in enumerate(widths):
-        _check_source(mode, x.shape[k], low, high, k)
-
-    def element(*at: Any) -> Any:
-        parts = zip(at, x.shape, widths, strict=True)
-        return x[tuple(index_of(i - low, n) if low + high else i for i, n, (low, high) in parts)]
-
-    return compute(shape, element, name="pad")
-
-
-def _constant(x: Tensor, shape: tuple[Extent, ...], lows: list[int], value: Any) -> Tensor:
-    if not isinstance(value, (bool, int, float)):
-        fail(f"pad: the value must be a Python number, got {value!r}")
-    fill = constant(value, x.dtype, "pad").attr
-    write = [add(dim(k), index(low)) for k, low in enumerate(lows)]
-    pieces = (_piece(x, x.dtype, write),) if x.size != 0 else ()
-    return wrap(equations.Tensor("pad", shape, x.dtype, fill, pieces, here()))
-
-
-def _widths(width: Any, rank: int) -> list[tuple[int, int]]:
-    if not isinstance(width, (tuple, list)):
-        pairs: list[Any] = [(width, width)] * rank
-    elif len(width) == 2 and not any(isinstance(w, (tuple, list)) for w in width):
-        pairs = [tuple(width)] * rank
-    else:
-        pairs = [tuple(w) if isinstance(w, (tuple, list)) else () for w in width]
-    if len(pairs) != rank or any(len(p) != 2 for p in pairs):
-        fail(
-            f"pad: width must be a number, a pair, or a pair for each of {rank} dims, got {width}; "
-            "flat numbers, which torch reads from the last dim on, are ((0, 0), ..., (before, "
-            "after))"
-        )
-    low_high = [[checks.integer(w, "pad: width") for w in p] for p in pairs]
-    result = [(low, high) for low, high in low_high]
-    if any(w < 0 for p in result for w in p):
-        fail(f"pad: widths must be at least 0, got {width}; cut with a slice")
-    return result
-
-
-def _check_source(mode: str, extent: Extent, low: int, high: int, k: int) -> None:
-    widest = max(low, high)
-    if widest and not extent >= 1:
-        fail(f"pad: mode {mode} needs an element to repeat, got extent 0 in dim {k}")
-    if mode == "reflect" and widest and widest >= extent:
-        fail(f"pad: reflect takes widths below the extent, got {widest} in dim {k} of {extent}")
-
-
-def _edge(i: Any, extent: Extent) -> Any:
-    return minimum(maximum(i, 0), extent - 1)
-
-
-def _reflect(i: Any, extent: Extent) -> Any:
-    mirrored = maximum(i, -i)
-    return minimum(mirrored, 2 * (extent - 1) - mirrored)
-
-
-_MODES: dict[str, Callable[[Any, Extent], Any]] = {
-    "edge": _edge,
-    "reflect": _reflect,
-    "wrap": lambda i, extent: i % extent,
-}

@@ -3,7 +3,7 @@
 Before: ted.sum(x, dim=0, keepdim=True)      After: ted.sum(x, axis=0, keepdims=True)
 
 One table for functions, methods and what numpy hands over.  What a function does not take is
-refused with the words that it takes.
+refused with the words that it takes, and what goes wrong inside of it names the function.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import re
+import sys
+import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ted.frontend.complex_pairs import applied, is_complex, names_complex
+from ted.errors import TedError
+from ted.frontend.complex_pairs import applied, is_complex, names_complex, refuse
 from ted.frontend.locations import fail
 
 # Another library's keyword -> ted's words for it, of which a function takes the first that it has.
@@ -56,6 +60,11 @@ IDLE: dict[str, tuple[str, ...]] = {
         "linspace", "ones", "ones_like", "fftfreq", "rfftfreq", "cast",
     ),
 }  # fmt: skip
+# Keywords of other libraries that ask for nothing where they are None or False.
+UNASKED = (
+    "inplace", "size_average", "reduce", "_stacklevel", "out", "sparse", "scale_grad_by_freq",
+    "recompute_scale_factor", "antialias",
+)  # fmt: skip
 
 # Functions of nests, which complex tensors are, too.
 OF_NESTS = ("associative_scan", "clip_by_global_norm", "global_norm")
@@ -90,6 +99,8 @@ def translated(known: Mapping[str, Any], options: Mapping[str, Any], what: str) 
         word = near_word(name, known)
         if word is None and what in IDLE.get(name, ()) and _is_idle(name, value):
             continue
+        if word is None and name in UNASKED and (value is None or value is False):
+            continue
         if word is None:
             fail(f"{what}: takes {', '.join(known) or 'no arguments'}, got {name}=")
         if word in result or (word != name and word in options):
@@ -111,32 +122,76 @@ def accepting(
     form = inspect.signature(function)
     parameters = form.parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return function
+        return naming(function, name)
     known = {p.name: p for p in parameters.values() if p.kind is not p.VAR_POSITIONAL}
     names, takes_complex = frozenset(known), takes_complex or function.__name__ in OF_NESTS
     types = _places_of_types(function.__name__, parameters)
+    # Other packages have other functions by these names.
+    is_of_table = function.__module__.startswith(("ted.frontend.", "ted.spectral."))
 
-    @functools.wraps(function)
-    def call(*args: Any, **options: Any) -> Any:
+    def accepted(*args: Any, **options: Any) -> Any:
         if options and not names.issuperset(options):
             options = translated(known, options, function.__name__)
         if not takes_complex and (
             is_complex((*args, *options.values()))
             or names_complex((*args[types], options.get("dtype")))
         ):
+            if not is_of_table:
+                refuse(name)
             bound = inspect.signature(function).bind(*args, **options)
             return applied(function.__name__, *bound.args, **bound.kwargs)
         return function(*args, **options)
 
+    call = naming(functools.wraps(function)(accepted), name)
     call.__module__, call.__qualname__ = module, name
     vars(call)["__signature__"] = _signature(form, function.__name__)
     return call
+
+
+# Modules whose calls are those of the user: methods and operators.
+_OF_USERS = ("ted.frontend.methods", "ted.frontend.tensors", "ted.frontend.numpy_names")
+
+
+def naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function, whose errors say which function the user called."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except TedError as error:
+            module = str(sys._getframe(1).f_globals.get("__name__"))  # pyright: ignore[reportPrivateUsage]
+            is_of_user = not module.startswith("ted.") or module in _OF_USERS
+            names = "|".join(map(re.escape, (name, function.__name__)))
+            is_said = re.search(rf"\b(?:{names})\b", error.message)
+            if is_of_user and not is_said and not _is_of_given(error):
+                error.prefix(name)
+            raise
+
+    return call
+
+
+def _is_of_given(error: TedError) -> bool:
+    """Whether an error is of a function that the user gave: it passed a line of theirs inside."""
+    if error.location is None or error.__traceback__ is None:
+        return False
+    inner = traceback.walk_tb(error.__traceback__.tb_next)
+    return any(frame.f_code.co_filename == error.location.file for frame, _ in inner)
 
 
 def public_names(namespace: Mapping[str, Any]) -> list[str]:
     """What a package imports or defines, but modules and names with an underscore."""
     found = (n for n, value in namespace.items() if not inspect.ismodule(value))
     return sorted(name for name in found if not name.startswith("_"))
+
+
+def named(namespace: dict[str, Any]) -> list[str]:
+    """The public names of a package, whose functions are made `naming` at once."""
+    names = public_names(namespace)
+    for name in names:
+        if inspect.isfunction(namespace[name]):
+            namespace[name] = naming(namespace[name], name)
+    return names
 
 
 def published(namespace: dict[str, Any], module: str) -> list[str]:

@@ -14,14 +14,14 @@ from ted.frontend.complex_functions import imag
 from ted.frontend.complex_pairs import Complex
 from ted.frontend.contraction import matmul
 from ted.frontend.dims import matrix_transpose
+from ted.frontend.keywords import naming
 from ted.frontend.layout import flatten, reshape, transpose
 from ted.frontend.slicing import subscript
 from ted.frontend.updates import At
 
-tensors.functions.update(
-    matmul=matmul, reshape=reshape, flatten=flatten, transpose=transpose, subscript=subscript,
-    matrix_transpose=matrix_transpose, at=At, imag=imag,
-)  # fmt: skip
+_FUNCTIONS = (matmul, reshape, flatten, transpose, matrix_transpose, imag)
+tensors.functions.update({f.__name__: naming(f, f.__name__) for f in _FUNCTIONS})
+tensors.functions.update(subscript=subscript, at=At)
 unevaluated.numpy_calls.update(ufunc=numpy_names.ufunc, function=numpy_names.array_function)
 
 FIRST = ("x", "a", "y")  # what a function calls the tensor that it is a method of

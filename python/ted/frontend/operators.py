@@ -28,7 +28,7 @@ from ted.frontend.elementwise import (
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor
-from ted.ir.dtypes import FLOAT64
+from ted.ir.dtypes import FLOAT64, INDEX, INT64
 
 # Name -> Python's operator: what a function of two values is called by, and what it says.
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -156,7 +156,8 @@ def nextafter(a: Any, b: Any) -> Any:
     """
     if not isinstance(a, Scalar) and not isinstance(b, Scalar):
         return math.nextafter(a, b)
-    kind = result_type(*(x.dtype if isinstance(x, Scalar) else x for x in (a, b)))
+    types = [x.dtype if isinstance(x, Scalar) else x for x in (a, b)]
+    kind = result_type(*(INT64 if x == INDEX else x for x in types))
     if not kind.is_float:
         fail(f"nextafter: takes floats, got {kind}; write x.astype('float32')")
     x, y = cast(a, kind.name), cast(b, kind.name)

@@ -18,7 +18,7 @@ from typing import Any
 from ted.frontend.axes import reduce_axis
 from ted.frontend.blocked_factors import blocks_of
 from ted.frontend.elementwise import sqrt, where
-from ted.frontend.joining import pad
+from ted.frontend.joining import padded
 from ted.frontend.layout import reshape
 from ted.frontend.recurrences import recurrence
 from ted.frontend.reductions import sum as sum_over
@@ -36,7 +36,9 @@ def orthonormal(a: Tensor) -> Tensor:
     if blocks is None:
         return _basis(a, [(_ROW, _ROW)], 0)
     more = blocks.more  # rows of zeros, which all that follows reads without a change
-    whole = reshape(pad(a, [(0, 0)] * len(batch) + [(more, 0), (0, 0)]), (*batch, *blocks.shape, m))
+    whole = reshape(
+        padded(a, [(0, 0)] * len(batch) + [(more, 0), (0, 0)]), (*batch, *blocks.shape, m)
+    )
     found = _basis(whole, [(_BLOCK, _ROW, _ROW), (_BLOCK, _ROW)], more)
     return reshape(found, (*batch, blocks.rows, m))[..., more:, :]
 

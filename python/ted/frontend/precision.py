@@ -31,7 +31,7 @@ def narrowed(result: Tensor, *like: Any) -> Tensor:
 def rounded_once(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, which computes in f32 what it is given in f16 and bf16.
 
-    It gives a tensor or a named tuple of tensors.
+    It gives a tensor, or a list or a named tuple of tensors.
     """
 
     @wraps(function)
@@ -45,7 +45,8 @@ def rounded_once(function: Callable[..., Any]) -> Callable[..., Any]:
         found = function(*map(widened, args), **wide)
         if isinstance(found, Tensor):
             return narrowed(found, *given)
-        return found._make(narrowed(part, *given) for part in found)
+        parts = [narrowed(part, *given) for part in found]
+        return parts if isinstance(found, list) else found._make(parts)
 
     return once
 

@@ -121,7 +121,7 @@ class _Loop:
             for k, (n, extent) in enumerate(zip(names, node.shape, strict=True))
         ]
         with tracing():
-            value = element(*axes)
+            value = checks.called(self.what, "fn(*histories, *indices)", self.fn, *histories, *axes)
         if isinstance(value, Scalar) and promote(value.dtype, node.dtype) != node.dtype:
             fail(
                 f"{self.what}: elements have the type of the tensor, got {value.dtype} for "

@@ -13,7 +13,7 @@ from typing import Any
 
 from ted.frontend import arithmetic, checks, elementwise
 from ted.frontend.axes import Axis
-from ted.frontend.checks import dtype_of, flag
+from ted.frontend.checks import dtype_of, flag, float_type
 from ted.frontend.closing_expressions import split_condition
 from ted.frontend.compute import compute
 from ted.frontend.lazy_reductions import Reduction, ReductionScalar
@@ -133,8 +133,9 @@ def mean(
 ) -> Any:
     """The sum over `axis` divided by the number of points; integers and bools give float32.
 
-    Raises: FrontendError as `sum`.
+    Raises: FrontendError as `sum`, and for a `dtype` of no floats.
     """
+    dtype = None if dtype is None else float_type(dtype, "mean")
     return _reduce("mean", x, axis, keepdims, _Options(where, dtype=dtype))
 
 

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 from ted.domain import parameters
 from ted.domain.sizes import Extent
+from ted.frontend import checks
 from ted.frontend.arithmetic import constant
 from ted.frontend.axes import reduce_axis
 from ted.frontend.closing_expressions import checked
@@ -69,8 +70,7 @@ class Writes:
 
         Raises: FrontendError for an unknown combiner, an init of another shape.
         """
-        if combine not in COMBINERS:
-            fail(f"{self.what}: combine must be one of {', '.join(COMBINERS)}, got {combine!r}")
+        checks.one_of(combine, tuple(COMBINERS), f"{self.what}: combine")
         for k in self.index:
             if self.mode in ("clip", "drop") and not self.shape[k] and math.prod(self.points):
                 fail(f"{self.what}: mode {self.mode} needs an element, got shape {self.shape}")

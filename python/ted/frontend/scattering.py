@@ -160,6 +160,7 @@ def _each(value: Any, count: int, what: str) -> list[Any]:
 def _bin(x: Tensor, bins: Any, lower: Any, upper: Any, what: str) -> Tensor:
     """The number of the bin in which each value falls, -1 outside."""
     count = checks.integer(bins, f"{what}: bins")
+    checks.shape_of((max(count, 0),), INT64, f"{what}: bins")
     lower, upper = (checks.number(v, f"{what}: limits") for v in (lower, upper))
     if count < 1 or not -math.inf < lower < upper < math.inf:
         fail(f"{what}: at least 1 bin and lower < upper, got {bins} of [{lower}, {upper}]")

@@ -8,6 +8,7 @@ from ted.domain.sizes import surely_at_most
 from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
+from ted.frontend.creation import full
 from ted.frontend.cumulative import cumsum
 from ted.frontend.elementwise import cast, isnan, stop_gradient, to_tensor, where
 from ted.frontend.joining import asarray, concatenate
@@ -31,8 +32,7 @@ def searchsorted(a: Any, values: Any, side: str = "left", sorter: Any = None) ->
     a, values = to_tensor(a, "searchsorted: a"), asarray(values)
     if a.ndim != 1:
         fail(f"searchsorted: a must be a vector, got shape {a.shape} ({a.name})")
-    if side not in ("left", "right"):
-        fail(f"searchsorted: side must be 'left' or 'right', got {side!r}")
+    checks.one_of(side, ("left", "right"), "searchsorted: side")
     n = checks.integer(a.shape[0], "searchsorted: extent")
     kind = promote(a.dtype, values.dtype)
     a, values = stop_gradient(cast(a, kind)), stop_gradient(cast(values, kind))
@@ -79,12 +79,14 @@ def unique(x: Any, size: int, fill: Any = None, truncate: bool = False) -> Tenso
     What there is not is `fill`, by default the least element.  More are an ExecutionError when the
     program runs; of them `truncate=True` takes the first.
     Shapes: result (size).
-    Raises: FrontendError for a negative size, or an x without elements.
+    Raises: FrontendError for a negative size, or an x without elements and no fill.
     """
     x, truncate = flatten(to_tensor(x, "unique")), checks.flag(truncate, "unique: truncate")
     count = checks.shape_of((size,), x.dtype, "unique: size")[0]
     if not x.shape[0]:
-        fail("unique: takes at least one element, got none")
+        if count and fill is None:
+            fail("unique: takes at least one element, got none; fill= says what is there instead")
+        return full((count,), fill or 0, x.dtype)
     ranked = sort(x)
     before, after = ranked[:-1], ranked[1:]
     other = before != after

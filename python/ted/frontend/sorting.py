@@ -19,8 +19,16 @@ from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
 from ted.frontend.creation import arange
 from ted.frontend.dims import moveaxis
-from ted.frontend.elementwise import cast, isinf, isnan, stop_gradient, to_tensor, where
-from ted.frontend.indexing import place, take_along_axis
+from ted.frontend.elementwise import (
+    cast,
+    floor,
+    isinf,
+    isnan,
+    stop_gradient,
+    to_tensor,
+    where,
+)
+from ted.frontend.indexing import place, take, take_along_axis
 from ted.frontend.joining import stack
 from ted.frontend.layout import broadcast_to, reshape, transpose
 from ted.frontend.locations import fail
@@ -148,20 +156,23 @@ def quantile(
     Between two elements `method` interpolates ("linear"), or takes "lower", "higher", "nearest" or
     "midpoint".  Elements that are equal have equal slopes.  Integers of 32 bits and more give
     float64, other ones float32.
-    Shapes: those of q, a number or numbers, then of the other dims.
+    Shapes: those of q, a number or numbers, then of the other dims.  A q may be a tensor, with
+    slopes of its own; one outside [0, 1] is an error when the program runs.
     Raises: FrontendError for an axis that x does not have, no elements, a q outside [0, 1], or
     another method.
     """
     x = to_tensor(x, "quantile")
     axes = checks.reduced_axes(axis, x.ndim, "quantile")
-    if not isinstance(method, str) or method not in _METHODS:
-        fail(f"quantile: method must be one of {', '.join(_METHODS)}, got {method!r}")
+    checks.one_of(method, tuple(_METHODS), "quantile: method")
     rest = [k for k in range(x.ndim) if k not in axes]
     count = math.prod(checks.integer(x.shape[k], "quantile: extent") for k in axes)
     if not count:
         fail(f"quantile: takes at least one element, got shape {x.shape}")
     x = floats_that_hold(x)
-    found = _at_shares(x, sorted(axes), q, count, _METHODS[method])
+    if isinstance(q, Tensor):
+        found = _at_tensor(x, sorted(axes), floats_of(q, "quantile: q"), count, method)
+    else:
+        found = _at_shares(x, sorted(axes), q, count, _METHODS[method])
     if not checks.flag(keepdims, "quantile: keepdims"):
         return found
     lead = found.ndim - len(rest)
@@ -198,6 +209,45 @@ def _at_shares(
         between = low if above in (0, 1) else interpolated(low, ranked[rank + 1], above)
         found.append(where(no_number, math.nan, between))
     return stack(found) if several else found[0]
+
+
+def floats_of(q: Tensor, what: str) -> Tensor:
+    """Shares in float64, which has a rank of every count.
+
+    Raises: FrontendError for integers and bools.
+    """
+    if not q.dtype.is_float:
+        fail(f"{what} must be of a float type, got {q.dtype} ({q.name})")
+    return cast(q, "float64")
+
+
+def below_share(q: Any, last: Any, count: int) -> tuple[Tensor, Tensor]:
+    """The rank below a share of ranks up to `last`, and what is above it of the way to the next.
+
+    Of a share outside [0, 1] it is one of which there are not so many.
+    """
+    at = q * last
+    low = where((q >= 0) & (q <= 1), floor(stop_gradient(at)), float(count))
+    return cast(low, INT64), at - low
+
+
+def _at_tensor(x: Tensor, axes: Sequence[int], q: Tensor, count: int, method: str) -> Tensor:
+    """The elements of shares that are data: all are ranked, and two of them read at each."""
+    rest = [k for k in range(x.ndim) if k not in axes]
+    ranked = sort(reshape(transpose(x, [*axes, *rest]), (count, *[x.shape[k] for k in rest])), 0)
+    low, part = below_share(q, count - 1, count)
+    above: Any = {
+        "linear": lambda: part,
+        "lower": lambda: 0.0 * stop_gradient(part),
+        "higher": lambda: cast(part > 0, "float64"),
+        "midpoint": lambda: where(part > 0, 0.5, 0.0),
+        "nearest": lambda: where((part > 0.5) | ((part == 0.5) & (low % 2 == 1)), 1.0, 0.0),
+    }[method]()
+    high = where(part > 0, low + 1, low)
+    weight = cast(above, x.dtype).reshape((*q.shape, *(1 for _ in rest)))
+    below, next_one = (take(ranked, k, 0) for k in (low, high))
+    between = where(weight == 1, next_one, interpolated(below, next_one, weight))
+    return where(any(isnan(x), axis=tuple(axes)), math.nan, between)
 
 
 def floats_that_hold(x: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ import math
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import isnan, where
 from ted.frontend.indexing import place
-from ted.frontend.joining import pad
+from ted.frontend.joining import padded
 from ted.frontend.layout import reshape
 from ted.frontend.reductions import all, max, min
 from ted.frontend.tensors import Tensor
@@ -32,7 +32,7 @@ def in_groups(rows: Tensor, size: int, descending: bool) -> Tensor:
     """(outer, n, inner) -> (outer, groups, size, inner), filled up by what comes behind all."""
     outer, n, inner = rows.shape
     least, most = _range(rows)
-    rows = pad(rows, ((0, 0), (0, -n % size), (0, 0)), value=least if descending else most)
+    rows = padded(rows, ((0, 0), (0, -n % size), (0, 0)), value=least if descending else most)
     return reshape(rows, (outer, -(-n // size), size, inner))
 
 

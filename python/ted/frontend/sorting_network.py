@@ -25,7 +25,7 @@ from ted.frontend import checks
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import cast, where
 from ted.frontend.indexing import place
-from ted.frontend.joining import pad
+from ted.frontend.joining import padded
 from ted.frontend.layout import reshape, transpose
 from ted.frontend.recurrences import recurrence
 from ted.frontend.tensors import Tensor, constant
@@ -52,7 +52,7 @@ def sorted_rows(x: Tensor, last: Any) -> Tensor:
     while isinstance(columns, int) and near > 2 and columns << (high + near) > _BLOCK:
         near -= 1
     network = _Network(bits - high, near, high)
-    x = network.spread(pad(x, ((0, (1 << bits) - n), (0, 0)), value=last))
+    x = network.spread(padded(x, ((0, (1 << bits) - n), (0, 0)), value=last))
     x = network.by_rows(x, [m for k in range(network.bits) for m in _round(k + 1)])
     for k in range(1, high + 1):
         x = network.by_lanes(x, (1 << k) - 1, mirrored=True)

@@ -47,6 +47,8 @@ class Tensor(Unevaluated):
     __slots__ = ("__weakref__", "node")
 
     def __init__(self, node: equations.Tensor) -> None:
+        if not isinstance(node, equations.Tensor):
+            fail(f"Tensor: made by ted.placeholder, or of an array by ted.constant, got {node!r}")
         self.node = node
 
     @property
@@ -365,11 +367,13 @@ def pointwise(function: Callable[..., Any], what: str, *operands: Any) -> Any:
     values = [_operand(value, what) for value in operands]
     tensors = [value for value in values if isinstance(value, Tensor)]
     if not tensors:
-        return function(*values)
+        return function(*(_fitting(value, what) for value in values))
     if _beside_indices(values, tensors):
         return function(*(_element(v, what) if isinstance(v, Tensor) else v for v in values))
     axes = parallel_axes(checks.broadcast([t.shape for t in tensors], what))
-    points = [broadcast_read(v, axes) if isinstance(v, Tensor) else v for v in values]
+    points = [
+        broadcast_read(v, axes) if isinstance(v, Tensor) else _fitting(v, what) for v in values
+    ]
     value = function(*points)
     if not isinstance(value, Scalar):
         fail(f"{what}: the function must give a value made of its operands, got {value!r}")
@@ -396,6 +400,19 @@ def _operand(value: Any, what: str) -> Any:
     if number is None:
         wrong_operand(what, value)
     return number
+
+
+def _fitting(value: Any, what: str) -> Any:
+    """A number as it is: no function is known of integers that no type holds.
+
+    Raises: FrontendError for an integer beyond float64.
+    """
+    if isinstance(value, int) and value.bit_length() > checks.FLOAT_BITS:
+        fail(
+            f"{what}: the constant must fit the type float64, got an integer of "
+            f"{value.bit_length()} bits"
+        )
+    return value
 
 
 def _element(tensor: Tensor, what: str) -> Scalar:

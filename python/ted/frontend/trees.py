@@ -129,14 +129,25 @@ def opened(nest: Any) -> Opened | None:
     return None
 
 
-def flatten(nest: Any, path: str = "") -> tuple[list[tuple[str, Any]], Tree]:
-    """The leaves with their paths (`params.w1`, `xs.0`), and the tree that holds them."""
+def flatten(nest: Any, path: str = "", what: str = "nest") -> tuple[list[tuple[str, Any]], Tree]:
+    """The leaves with their paths (`params.w1`, `xs.0`), and the tree that holds them.
+
+    Raises: FrontendError for a nest that holds itself, and as `opened`.
+    """
+    return _flattened(nest, path, what, ())
+
+
+def _flattened(
+    nest: Any, path: str, what: str, around: tuple[int, ...]
+) -> tuple[list[tuple[str, Any]], Tree]:
     found = opened(nest)
     if found is None:
         return [(path, nest)], LEAF
+    if id(nest) in around:
+        fail(f"{what}: must not hold itself, got a {type(nest).__name__} that does at {path[:40]}")
     leaves, children = [], []
     for place, value in found.below(path):
-        below, child = flatten(value, place)
+        below, child = _flattened(value, place, what, (*around, id(nest)))
         leaves += below
         children.append(child)
     return leaves, Tree(found.kind, found.keys, tuple(children), found.static)

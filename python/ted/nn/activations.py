@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 import ted
-from ted.frontend.checks import number, reduced_axes
+from ted.frontend.checks import float_type, number, reduced_axes
+from ted.frontend.elementwise import to_tensor
 from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating, one_of
@@ -57,26 +58,45 @@ def _gelu_tanh(x: Any) -> Any:
 # ------------------------------------------------------------------ along an axis
 
 
-@rounded_once
-def softmax(x: Any, axis: Any = -1) -> Tensor:
+def softmax(x: Any, axis: Any = -1, dtype: Any = None) -> Tensor:
     """exp(x) / sum(exp(x)) along `axis` (one dim or several), computed on x - max.
 
-    The maximum cancels, so it is a constant for differentiation.
+    The maximum cancels, so it is a constant for differentiation. A `dtype` is that of x from the
+    start.
 
     Raises: FrontendError for an axis that x does not have, or an x of no float type.
     """
+    return _softmax(of_type(x, dtype, "softmax"), axis)
+
+
+@rounded_once
+def _softmax(x: Any, axis: Any) -> Tensor:
     exponentials = ted.exp(_shifted(x, axis, "softmax"))
     return exponentials / ted.sum(exponentials, axis, keepdims=True)
 
 
-@rounded_once
-def log_softmax(x: Any, axis: Any = -1) -> Tensor:
+def log_softmax(x: Any, axis: Any = -1, dtype: Any = None) -> Tensor:
     """log(softmax(x)) along `axis` (one dim or several) without overflow or cancellation.
 
     Raises: FrontendError for an axis that x does not have, or an x of no float type.
     """
+    return _log_softmax(of_type(x, dtype, "log_softmax"), axis)
+
+
+@rounded_once
+def _log_softmax(x: Any, axis: Any) -> Tensor:
     shifted = _shifted(x, axis, "log_softmax")
     return shifted - ted.log(ted.sum(ted.exp(shifted), axis, keepdims=True))
+
+
+def of_type(x: Any, dtype: Any, what: str) -> Any:
+    """x as it is, or in a float type that is asked for.
+
+    Raises: FrontendError for another type.
+    """
+    if dtype is None:
+        return x
+    return ted.cast(to_tensor(x, f"{what}: x"), float_type(dtype, what))
 
 
 def _shifted(x: Any, axis: Any, what: str) -> Tensor:

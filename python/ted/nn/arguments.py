@@ -108,14 +108,21 @@ def wide_type(dtype: Any) -> str:
 
 
 def per_dim(value: Any, rank: int, least: int, what: str) -> tuple[int, ...]:
-    """One number for all spatial dims, or one for each.
+    """One number for all spatial dims, alone or in a list, or one for each.
 
     Raises: FrontendError for another number of them, one that is no integer or below `least`.
     """
-    items = tuple(value) if isinstance(value, (tuple, list)) else (value,) * rank
+    items = one_for_each(value, rank)
     if len(items) != rank:
         fail(f"{what}: must be a number or one for each of {rank} dims, got {value!r}")
     numbers = tuple(integer(item, what) for item in items)
     if any(n < least for n in numbers):
         fail(f"{what}: must be at least {least}, got {value!r}")
     return numbers
+
+
+def one_for_each(value: Any, rank: int) -> tuple[Any, ...]:
+    """What stands for each spatial dim: what is given for all of them, or a list as it is."""
+    if not isinstance(value, (tuple, list)):
+        return (value,) * rank
+    return tuple(value) * rank if len(value) == 1 else tuple(value)

@@ -8,6 +8,7 @@ from typing import Any
 
 import ted
 from ted.frontend.checks import called, flag
+from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
@@ -110,7 +111,11 @@ def _triplets(
     positive = shaped(vectors[1], anchor.shape, f"{what}: positive")
     negative = shaped(vectors[2], anchor.shape, f"{what}: negative")
     rule = f"{what}: distance_function"
-    near, far = (called(rule, "distance(x, y)", distance, anchor, x) for x in (positive, negative))
+
+    def apart(x: Tensor, y: Tensor) -> Tensor:
+        return to_tensor(called(rule, "distance(x, y)", distance, x, y), rule)
+
+    near, far = apart(anchor, positive), apart(anchor, negative)
     if flag(swap, f"{what}: swap"):
-        far = ted.minimum(far, distance(positive, negative))
+        far = ted.minimum(far, apart(positive, negative))
     return reduced(ted.maximum(near - far + margin, 0), reduction, what)

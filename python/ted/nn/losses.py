@@ -11,7 +11,7 @@ from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.activations import log_softmax
-from ted.nn.arguments import floating, one_of, shaped, within
+from ted.nn.arguments import above_zero, floating, one_of, shaped, within
 
 logsumexp = ted.logsumexp
 REDUCTIONS = ("mean", "sum", "none")
@@ -38,8 +38,9 @@ def cross_entropy(
 
     Integer labels are compared with the class index, so the gradient is a gather; a label outside
     [0, classes) is an error when the program runs, `ignore_index` (which may be anything) counts
-    nothing.  Float labels are probabilities of the classes.  The mean is weighted by the weights of
-    the labels; smoothing mixes a part of the uniform distribution into the labels.
+    nothing.  Float labels are probabilities of the classes, of which a negative `ignore_index`
+    leaves out none.  The mean is weighted by the weights of the labels; smoothing mixes a part of
+    the uniform distribution into the labels.
 
     Shapes: logits (..., classes), labels (...) of integers or (..., classes) of floats, weight
     (classes).
@@ -53,8 +54,11 @@ def cross_entropy(
     )
     if not labels.dtype.is_float:
         return classes.of_labels(labels, reduction, ignore_index, True, label_smoothing)
-    if ignore_index is not None:
-        fail(f"{what}: ignore_index is one of integer labels, got {ignore_index} and {labels!r}")
+    if ignore_index is not None and integer(ignore_index, f"{what}: ignore_index") >= 0:
+        fail(
+            f"{what}: ignore_index is one of integer labels, got {ignore_index} and {labels!r}; "
+            "probabilities that count nothing are 0"
+        )
     if labels.ndim < classes.x.ndim:
         fail(
             f"{what}: labels of floats are probabilities of shape {classes.x.shape}, got "
@@ -96,6 +100,7 @@ def multi_margin_loss(
     Raises: FrontendError for shapes that differ, labels that are no integers.
     """
     what = "multi_margin_loss"
+    p, margin = above_zero(p, f"{what}: p"), number(margin, f"{what}: margin")
     classes = _Classes.of(what, x, -1, weight, "x")
     labels, count = classes.checked(to_tensor(labels, f"{what}: labels")), classes.count
     chosen = ted.compute(labels.shape, lambda *i: classes.chosen(labels, i)[0], name=what)
@@ -200,6 +205,7 @@ class _Classes:
     ) -> Tensor:  # fmt: skip
         """Losses of integer labels; `normal`: the scores are to be normalised."""
         labels = self.checked(labels)
+        one_of(reduction, REDUCTIONS, f"{self.what}: reduction")
         if ignored is not None:
             ignored = integer(ignored, f"{self.what}: ignore_index")
 
@@ -227,8 +233,8 @@ class _Classes:
         return ted.sum(losses) / ted.sum(weights)
 
 
-def mse(prediction: Any, target: Any, reduction: str = "mean") -> Tensor:
-    """The squared difference, averaged.
+def mse(prediction: Any, target: Any, reduction: str = "mean", weight: Any = None) -> Tensor:
+    """The squared difference, averaged; with weights, by these.
 
     Shapes: equal.
     Raises: FrontendError for shapes that differ, a prediction of no float type, an unknown
@@ -236,4 +242,18 @@ def mse(prediction: Any, target: Any, reduction: str = "mean") -> Tensor:
     """
     prediction = floating(prediction, "mse: prediction")
     target = shaped(target, prediction.shape, "mse: target")
-    return reduced(ted.square(prediction - target), reduction, "mse")
+    return weighted(ted.square(prediction - target), weight, reduction, "mse")
+
+
+def weighted(losses: Tensor, weight: Any, reduction: str, what: str) -> Tensor:
+    """Losses times weights of their shape, reduced; the mean is divided by the sum of weights.
+
+    Raises: FrontendError for another shape, and as `reduced`.
+    """
+    if weight is None:
+        return reduced(losses, reduction, what)
+    one_of(reduction, REDUCTIONS, f"{what}: reduction")
+    weights = shaped(weight, losses.shape, f"{what}: weight")
+    if reduction == "mean":
+        return ted.sum(losses * weights) / ted.sum(weights)
+    return reduced(losses * weights, reduction, what)

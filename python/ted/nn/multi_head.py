@@ -7,7 +7,7 @@ from typing import Any
 import ted
 from ted.frontend.checks import flag, integer, number
 from ted.frontend.elementwise import to_tensor
-from ted.frontend.joining import pad
+from ted.frontend.joining import padded
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.activations import softmax
@@ -43,6 +43,7 @@ def multi_head_attention_forward(
     q, k, v, is_batched = _batched(query, key, value)
     n, batch, width = q.shape
     heads = integer(num_heads, f"{_WHAT}: num_heads")
+    embed_dim_to_check = integer(embed_dim_to_check, f"{_WHAT}: embed_dim_to_check")
     if width != embed_dim_to_check or heads < 1 or width % heads:
         fail(f"{_WHAT}: the width of queries is embed_dim_to_check and a multiple of num_heads, "
              f"got {width}, {embed_dim_to_check} and {heads}")  # fmt: skip
@@ -117,7 +118,7 @@ def _all_rows(x: Tensor, given: Any, zero: bool) -> Tensor:
     """Keys or values of the heads, or those that are given, and one more of zeros."""
     batch, heads, _, width = x.shape
     x = x if given is None else to_tensor(given, _WHAT).reshape((batch, heads, -1, width))
-    return pad(x, ((0, 0), (0, 0), (0, 1), (0, 0))) if zero else x
+    return padded(x, ((0, 0), (0, 0), (0, 1), (0, 0))) if zero else x
 
 
 def _hidden(mask: Any, padding: Any, shape: tuple[Any, ...], is_causal: bool) -> Tensor | None:
@@ -126,10 +127,14 @@ def _hidden(mask: Any, padding: Any, shape: tuple[Any, ...], is_causal: bool) ->
     masks = []
     if mask is not None:
         mask = to_tensor(mask, f"{_WHAT}: attn_mask")
+        if not 2 <= mask.ndim <= 4:
+            fail(f"{_WHAT}: attn_mask has 2 or 3 dims, got shape {mask.shape} ({mask.name})")
         rows = mask.reshape((batch, heads, *mask.shape[1:])) if mask.ndim == 3 else mask
         masks.append(_to_width(rows, m))
     if padding is not None:
         padding = to_tensor(padding, f"{_WHAT}: key_padding_mask")
+        if padding.ndim not in (1, 2):
+            fail(f"{_WHAT}: key_padding_mask has 1 or 2 dims, got shape {padding.shape}")
         masks.append(_to_width(padding.reshape((-1, 1, 1, padding.shape[-1])), m))
     if flag(is_causal, f"{_WHAT}: is_causal"):
         masks.append(ted.compute((n, m), lambda i, j: j > i))
@@ -147,7 +152,7 @@ def _hidden(mask: Any, padding: Any, shape: tuple[Any, ...], is_causal: bool) ->
 def _to_width(mask: Tensor, m: Any) -> Tensor:
     """A mask of fewer keys: those that were added to the end are seen."""
     missing = m - mask.shape[-1]
-    return pad(mask, [(0, 0)] * (mask.ndim - 1) + [(0, missing)]) if missing else mask
+    return padded(mask, [(0, 0)] * (mask.ndim - 1) + [(0, missing)]) if missing else mask
 
 
 def _projected(mixed: Tensor, weight: Any, bias: Any) -> Tensor:

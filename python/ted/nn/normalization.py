@@ -11,7 +11,7 @@ from typing import Any
 
 import ted
 from ted.domain.sizes import Extent
-from ted.frontend.checks import axes_of, axis_of, flag, is_several, number
+from ted.frontend.checks import axes_of, axis_of, flag, is_several, number, shape_of
 from ted.frontend.locations import fail
 from ted.frontend.precision import narrowed, rounded_once, widened
 from ted.frontend.tensors import Tensor
@@ -93,7 +93,7 @@ def _normalized(x: Tensor, axis: Any, extents: Any, what: str) -> tuple[int, ...
         return tuple(sorted(axes_of(axis, x.ndim, what)))
     if axis != -1:
         fail(f"{what}: axis or normalized_shape may be given, got axis={axis!r} and {extents!r}")
-    shape = tuple(extents) if is_several(extents) else (extents,)
+    shape = shape_of(extents, x.dtype, f"{what}: normalized_shape")
     first = x.ndim - len(shape)
     if not shape or first < 0 or x.shape[first:] != shape:
         fail(f"{what}: normalized_shape has the last extents of x, got {shape} and {x.shape}")

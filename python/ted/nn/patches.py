@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import ted
+from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import layout_of, per_dim, ranked, shaped
@@ -75,10 +77,12 @@ def fold(
 def pixel_shuffle(x: Any, factor: int, layout: str = "NHWC") -> Tensor:
     """Channels moved into squares of factor x factor pixels.
 
-    Shapes: NHWC: x (n, h, w, c * factor * factor), result (n, h * factor, w * factor, c).
-    Raises: FrontendError for another rank, or channels that factor * factor does not divide.
+    Shapes: NHWC: x (..., h, w, c * factor * factor), result (..., h * factor, w * factor, c).
+    Raises: FrontendError for fewer than 3 dims, or channels that factor * factor does not divide.
     """
-    images, x = layout_of(layout, 2, "pixel_shuffle"), ranked(x, 4, "pixel_shuffle: x")
+    images, x = layout_of(layout, 2, "pixel_shuffle"), to_tensor(x, "pixel_shuffle: x")
+    if x.ndim != 4:
+        return _of_batches(lambda y: pixel_shuffle(y, factor, layout), x, "pixel_shuffle")
     (f,) = per_dim(factor, 1, 1, "pixel_shuffle: factor")
     batch, spatial, channels = images.split(x.shape)
     if channels % (f * f):
@@ -95,9 +99,11 @@ def pixel_shuffle(x: Any, factor: int, layout: str = "NHWC") -> Tensor:
 def pixel_unshuffle(x: Any, factor: int, layout: str = "NHWC") -> Tensor:
     """Squares of factor x factor pixels moved into channels: the converse of `pixel_shuffle`.
 
-    Raises: FrontendError for another rank, or extents that the factor does not divide.
+    Raises: FrontendError for fewer than 3 dims, or extents that the factor does not divide.
     """
-    images, x = layout_of(layout, 2, "pixel_unshuffle"), ranked(x, 4, "pixel_unshuffle: x")
+    images, x = layout_of(layout, 2, "pixel_unshuffle"), to_tensor(x, "pixel_unshuffle: x")
+    if x.ndim != 4:
+        return _of_batches(lambda y: pixel_unshuffle(y, factor, layout), x, "pixel_unshuffle")
     (f,) = per_dim(factor, 1, 1, "pixel_unshuffle: factor")
     batch, spatial, channels = images.split(x.shape)
     if any(n % f for n in spatial):
@@ -114,10 +120,12 @@ def pixel_unshuffle(x: Any, factor: int, layout: str = "NHWC") -> Tensor:
 def channel_shuffle(x: Any, groups: int, layout: str = "NHWC") -> Tensor:
     """Channels of `groups` neighbouring groups taken from each of these in turn.
 
-    Shapes: those of x and of the result are (n, h, w, c), or (n, c, h, w) by the layout.
-    Raises: FrontendError for another rank, or channels that the groups do not divide.
+    Shapes: those of x and of the result are (..., h, w, c), or (..., c, h, w) by the layout.
+    Raises: FrontendError for fewer than 3 dims, or channels that the groups do not divide.
     """
-    images, x = layout_of(layout, 2, "channel_shuffle"), ranked(x, 4, "channel_shuffle: x")
+    images, x = layout_of(layout, 2, "channel_shuffle"), to_tensor(x, "channel_shuffle: x")
+    if x.ndim != 4:
+        return _of_batches(lambda y: channel_shuffle(y, groups, layout), x, "channel_shuffle")
     (g,) = per_dim(groups, 1, 1, "channel_shuffle: groups")
     channels = images.split(x.shape)[2]
     if channels % g:
@@ -128,3 +136,11 @@ def channel_shuffle(x: Any, groups: int, layout: str = "NHWC") -> Tensor:
         return x[images.join(n, at, c % g * (channels // g) + c // g)]
 
     return ted.compute(x.shape, element, name="channel_shuffle")
+
+
+def _of_batches(function: Callable[[Tensor], Tensor], x: Tensor, what: str) -> Tensor:
+    """A function of images for any number of dims before these three."""
+    if x.ndim < 3:
+        fail(f"{what}: x: must have at least 3 dims, got shape {x.shape} ({x.name})")
+    found = function(x.reshape((math.prod(x.shape[:-3]), *x.shape[-3:])))
+    return found.reshape((*x.shape[:-3], *found.shape[1:]))

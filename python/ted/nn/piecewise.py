@@ -10,6 +10,7 @@ from ted.frontend.checks import axis_of, number
 from ted.frontend.locations import fail
 from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
+from ted.nn.activations import of_type
 from ted.nn.arguments import above_zero, floating
 
 _SELU = 1.0507009873554805, 1.6732632423543772  # scale, alpha: Klambauer et al., section 2
@@ -127,12 +128,12 @@ def glu(x: Any, axis: int = -1) -> Tensor:
     return first * ted.sigmoid(second)
 
 
-def softmin(x: Any, axis: int = -1) -> Tensor:
+def softmin(x: Any, axis: int = -1, dtype: Any = None) -> Tensor:
     """softmax(-x) along `axis`.
 
     Raises: FrontendError for an axis that x does not have, or an x of no float type.
     """
-    return ted.nn.softmax(-floating(x, "softmin: x"), axis)
+    return ted.nn.softmax(-floating(of_type(x, dtype, "softmin"), "softmin: x"), axis)
 
 
 @rounded_once

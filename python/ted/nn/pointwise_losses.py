@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 import ted
-from ted.frontend.checks import broadcast_to, flag, number
+from ted.frontend.checks import broadcast, broadcast_to, flag, number
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import above_zero, floating, one_of, shaped
-from ted.nn.losses import REDUCTIONS, reduced
+from ted.nn.losses import REDUCTIONS, reduced, weighted
 
 
 def _pair(prediction: Any, target: Any, what: str) -> tuple[Tensor, Tensor]:
@@ -19,18 +19,28 @@ def _pair(prediction: Any, target: Any, what: str) -> tuple[Tensor, Tensor]:
     return prediction, shaped(target, prediction.shape, f"{what}: target")
 
 
-def l1_loss(prediction: Any, target: Any, reduction: str = "mean") -> Tensor:
-    """The magnitude of the difference, averaged.
+def _stretched(prediction: Any, target: Any, what: str) -> tuple[Tensor, Tensor]:
+    """A prediction and a target that broadcast."""
+    p, t = floating(prediction, f"{what}: prediction"), to_tensor(target, f"{what}: target")
+    shape = broadcast([p.shape, t.shape], what)
+    return ted.broadcast_to(p, shape), ted.broadcast_to(t, shape)
+
+
+def l1_loss(prediction: Any, target: Any, reduction: str = "mean", weight: Any = None) -> Tensor:
+    """The magnitude of the difference, averaged; with weights, by these.
 
     Raises: FrontendError for shapes that differ, no float type, an unknown `reduction`.
     """
     p, t = _pair(prediction, target, "l1_loss")
-    return reduced(ted.absolute(p - t), reduction, "l1_loss")
+    return weighted(ted.absolute(p - t), weight, reduction, "l1_loss")
 
 
-def huber_loss(prediction: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    """Half the squared difference up to `delta`, from there on linear.
+def huber_loss(
+    prediction: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+) -> Tensor:
+    """Half the squared difference up to `delta`, from there on linear; times weights.
 
+    The mean is that of the products, as in torch.
     Raises: FrontendError as `l1_loss`, and for a delta that is not positive.
     """
     p, t = _pair(prediction, target, "huber_loss")
@@ -38,6 +48,8 @@ def huber_loss(prediction: Any, target: Any, reduction: str = "mean", delta: flo
     d = p - t
     size = ted.absolute(d)
     losses = ted.where(size <= delta, 0.5 * d * d, delta * (size - 0.5 * delta))
+    if weight is not None:
+        losses = losses * shaped(weight, losses.shape, "huber_loss: weight")
     return reduced(losses, reduction, "huber_loss")
 
 
@@ -111,8 +123,8 @@ def kl_div(
     """target * (log(target) - log_probability), 0 where the target is; "batchmean" sums a sample.
 
     With `log_target` the target is given as its logarithm, too.
-    Shapes: equal.
-    Raises: FrontendError as `l1_loss`.
+    Shapes: broadcast.
+    Raises: FrontendError for shapes that do not broadcast, and as `l1_loss`.
     """
     reduction = one_of(reduction, (*REDUCTIONS, "batchmean"), "kl_div: reduction")
 
@@ -122,7 +134,7 @@ def kl_div(
     def of_logarithms(x: Any, t: Any) -> Any:
         return ted.exp(t) * (t - x)
 
-    x, t = _pair(log_probability, target, "kl_div")
+    x, t = _stretched(log_probability, target, "kl_div")
     chosen = of_logarithms if flag(log_target, "kl_div: log_target") else loss
     losses = ted.vectorize(chosen)(x, t)
     if reduction != "batchmean":
@@ -139,10 +151,11 @@ def poisson_nll_loss(
     """exp(log_rate) - target * log_rate; without `log_input` rate - target * log(rate + eps).
 
     With `full` also Stirling's approximation of log(target!), for targets above 1.
-    Raises: FrontendError as `l1_loss`.
+    Shapes: broadcast.
+    Raises: FrontendError for shapes that do not broadcast, and as `l1_loss`.
     """
     what = "poisson_nll_loss"
-    x, t = _pair(log_rate, target, what)
+    x, t = _stretched(log_rate, target, what)
     is_log = flag(log_input, f"{what}: log_input")
     losses = ted.exp(x) - t * x if is_log else x - t * ted.log(x + number(eps, f"{what}: eps"))
     if flag(full, f"{what}: full"):
@@ -158,10 +171,18 @@ def gaussian_nll_loss(
     """(log(variance) + (prediction - target) ** 2 / variance) / 2, of a variance not below `eps`.
 
     The bound has no slope. With `full` also log(2 pi) / 2.
-    Raises: FrontendError as `l1_loss`.
+    Shapes: broadcast; a variance without the last dim is one for all along it.
+    Raises: FrontendError for shapes that do not broadcast, and as `l1_loss`.
     """
-    p, t = _pair(prediction, target, "gaussian_nll_loss")
-    v = floating(variance, "gaussian_nll_loss: variance")
+    what = "gaussian_nll_loss"
+    own = floating(prediction, f"{what}: prediction").shape
+    p, t = _stretched(prediction, target, what)
+    given = ted.full_like(p, variance) if isinstance(variance, (int, float)) else variance
+    v = floating(given, f"{what}: variance")
+    if v.shape != own and own and v.shape == own[:-1]:
+        v = ted.expand_dims(v, -1)
+    shape = broadcast([p.shape, v.shape], what)
+    p, v, eps = ted.broadcast_to(p, shape), ted.broadcast_to(v, shape), number(eps, f"{what}: eps")
     bounded = v + ted.stop_gradient(ted.maximum(v, eps) - v)
     losses = 0.5 * (ted.log(bounded) + ted.square(p - t) / bounded)
     if flag(full, "gaussian_nll_loss: full"):
@@ -172,9 +193,10 @@ def gaussian_nll_loss(
 def soft_margin_loss(prediction: Any, target: Any, reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target * prediction)), for targets -1 and 1.
 
-    Raises: FrontendError as `l1_loss`.
+    Shapes: broadcast.
+    Raises: FrontendError for shapes that do not broadcast, and as `l1_loss`.
     """
-    p, t = _pair(prediction, target, "soft_margin_loss")
+    p, t = _stretched(prediction, target, "soft_margin_loss")
     return reduced(ted.softplus(-t * p), reduction, "soft_margin_loss")
 
 
@@ -183,15 +205,15 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """x where the target is 1, max(0, margin - x) where it is -1.
 
-    Shapes: equal.
-    Raises: FrontendError as `l1_loss`.
+    Shapes: broadcast.
+    Raises: FrontendError for shapes that do not broadcast, and as `l1_loss`.
     """
 
     def loss(x: Any, t: Any) -> Any:
         return ted.where(t == 1, x, ted.maximum(margin - x, 0))
 
     what = "hinge_embedding_loss"
-    return reduced(ted.vectorize(loss)(*_pair(x, target, what)), reduction, what)
+    return reduced(ted.vectorize(loss)(*_stretched(x, target, what)), reduction, what)
 
 
 def multilabel_soft_margin_loss(

@@ -12,7 +12,7 @@ from typing import Any
 
 import ted
 from ted.domain.sizes import Extent
-from ted.frontend.checks import flag, listed
+from ted.frontend.checks import called, check_callable, flag, listed
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating, ranked, shaped
@@ -29,6 +29,7 @@ def rnn(
     Raises: FrontendError for shapes that do not fit together, or weights of several types.
     """
     squash = ted.tanh if activation is None else activation
+    check_callable(squash, "rnn: activation")
     loop = _Loop.of("rnn", x, w_x, w_h, bias, reverse, 1)
     start = loop.start(initial)
 
@@ -36,7 +37,9 @@ def rnn(
         return loop.before(h, start, *i)
 
     def state(held: Tensor, _: Tensor, *i: Any) -> Any:
-        return squash(loop.given[i] + loop.recurrent(held, *i))
+        return called(
+            "rnn: activation", "activation(x)", squash, loop.given[i] + loop.recurrent(held, *i)
+        )
 
     return loop.run({"rnn_before": before, "rnn": state}, 1)[1]
 
@@ -156,13 +159,14 @@ def stacked(
             f"got {len(parameters)} and {len(starts)}"
         )
     x, finals = floating(ranked(x, 3, "stacked: x"), "stacked: x"), []
+    what, form = "stacked: layer", "layer(x, *parameters, initial=state, reverse=False)"
     if x.shape[0] == 0:
         fail(f"stacked: x needs a time, got shape {x.shape}")
     for first in range(0, len(parameters), both):
         parts = []
         for k in range(both):
             weights, start = parameters[first + k], starts[first + k]
-            found = layer(x, *weights, initial=start, reverse=k == 1)
+            found = called(what, form, layer, x, *weights, initial=start, reverse=k == 1)
             states = found if isinstance(found, tuple) else (found,)
             last = tuple(s[0 if k else -1] for s in states)
             finals.append(last if isinstance(found, tuple) else last[0])

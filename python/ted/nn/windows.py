@@ -5,6 +5,7 @@ input position = p * stride + k * dilation - before,   read only inside [0, exte
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -12,7 +13,7 @@ from typing import Any, TypeAlias
 import ted
 from ted.domain.sizes import Extent, surely_at_most
 from ted.frontend.locations import fail
-from ted.nn.arguments import per_dim
+from ted.nn.arguments import one_for_each, per_dim
 from ted.nn.intervals import Interval
 
 
@@ -85,8 +86,11 @@ class Section:
     @property
     def kernel(self) -> int:
         """The number of elements of the widest part."""
-        ends = [self._end(p) for p in range(self.positions)]
-        return max((end - self.at(p, 0) for p, end in enumerate(ends)), default=0)
+        if not self.positions:
+            return 0
+        common = math.gcd(self.extent, self.positions)
+        extent, positions = self.extent // common, self.positions // common
+        return (extent + 2 * (positions - 1)) // positions  # of the part that begins latest
 
     def at(self, position: Any, k: Any) -> Any:
         """The input position of element `k` of a part."""
@@ -173,7 +177,7 @@ def _padding(padding: Any, rank: int, what: str) -> list[tuple[Extent, Extent] |
         if padding not in ("same", "valid"):
             fail(f'{what}: padding must be numbers, "same" or "valid", got {padding!r}')
         return [None if padding == "same" else (0, 0)] * rank
-    items = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * rank
+    items = one_for_each(padding, rank)
     if len(items) != rank:
         fail(f"{what}: padding must be a number or one for each of {rank} dims, got {padding!r}")
     pairs: list[tuple[Extent, Extent] | None] = []

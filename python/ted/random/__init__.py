@@ -43,7 +43,7 @@ from ted.random.transformed import rademacher as rademacher
 from ted.random.transformed import rayleigh as rayleigh
 from ted.random.transformed import weibull_min as weibull_min
 
-__all__ = keywords.public_names(globals())
+__all__ = keywords.published(globals(), __name__)
 
 
 def __getattr__(name: str) -> typing.Any:

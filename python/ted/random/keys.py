@@ -42,6 +42,9 @@ def key(seed: Any) -> Any:
     return np.array([number // WORD % WORD, number % WORD], np.uint32)
 
 
+_NOW = 2**24  # so many keys of a key that is known are numbers at once
+
+
 def split(key: Any, num: Any = 2) -> Any:
     """New keys, independent of each other and of what else the key gives: shape (*num, 2).
 
@@ -52,7 +55,7 @@ def split(key: Any, num: Any = 2) -> Any:
     key = checked(key, "random.split")
     shape = checks.shape_of(num, UINT64, "random.split: num")
     known = numbers(shape) if all(isinstance(n, int) for n in shape) else None
-    if isinstance(key, np.ndarray) and known is not None:
+    if isinstance(key, np.ndarray) and known is not None and math.prod(known) <= _NOW:
         return _of_numpy(key, np.arange(math.prod(known)).reshape(known))
 
     def element(*index: Any) -> Any:

@@ -77,7 +77,9 @@ def as_input(value: Any, spec: ArgSpec, function: str) -> np.ndarray:
     array = to_numpy(value, spec, what)
     check(array, spec, what)
     array = np.asarray(array, dtype=spec.numpy_dtype, order="C")
-    array = array.view(spec.numpy_dtype)  # of NumPy's two types of 64 bits the one that is asked for
+    array = array.view(
+        spec.numpy_dtype
+    )  # NumPy has two types of 64 bits
     if not array.flags.aligned:
         array = array.copy(order="C")
     return array

@@ -19,7 +19,6 @@ from ted.frontend.elementwise import absolute, cast, sqrt, where
 from ted.frontend.indexing import take_along_axis
 from ted.frontend.layout import expand_dims
 from ted.frontend.linear_algebra import square
-from ted.frontend.locations import fail
 from ted.frontend.reductions import max, sum
 from ted.frontend.sorting import argsort
 from ted.frontend.tensors import Tensor
@@ -64,8 +63,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
 def _symmetric(a: Any, triangle: str, what: str) -> tuple[Tensor, DType]:
     """The whole matrix of one triangle, of a type to compute in, and the type of results."""
     a, dtype = widened(square(a, what), what)
-    if triangle not in ("L", "U"):
-        fail(f"{what}: UPLO must be 'L' or 'U', got {triangle!r}")
+    checks.one_of(triangle, ("L", "U"), f"{what}: UPLO")
 
     def element(*i: Any) -> Any:
         *head, j, k = i

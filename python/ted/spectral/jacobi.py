@@ -19,7 +19,7 @@ from ted.api.control_flow import loop
 from ted.frontend import checks, elementwise
 from ted.frontend.element_types import finfo
 from ted.frontend.elementwise import absolute, maximum, minimum, where
-from ted.frontend.joining import concatenate, pad
+from ted.frontend.joining import concatenate, padded
 from ted.frontend.layout import expand_dims
 from ted.frontend.reductions import any, sum
 from ted.frontend.tensors import Tensor
@@ -40,7 +40,7 @@ def orthogonal(x: Tensor, width: int, what: str) -> Tensor:
     if not half:
         return x
     # A row of zeros meets in vain, and in front it is never moved.
-    x = pad(x, [(0, 0)] * (x.ndim - 2) + [(n % 2, 0), (0, 0)])
+    x = padded(x, [(0, 0)] * (x.ndim - 2) + [(n % 2, 0), (0, 0)])
 
     def going(state: Any) -> Tensor:
         return state[0] < 2 * half - 1

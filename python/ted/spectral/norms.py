@@ -112,6 +112,8 @@ def matrix_power(x: Any, n: int) -> Tensor:
     Raises: FrontendError when `x` is not square, or n no integer.
     """
     x, count = square(x, "matrix_power"), checks.integer(n, "matrix_power: n")
+    if abs(count) >= 2**63:
+        fail(f"matrix_power: n must fit 64 bits, got one of {count.bit_length()}")
     if count < 0:
         x, count = inv(x), -count
     if not count:

@@ -29,8 +29,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     Shapes: a (..., m, n), q (..., m, k), r (..., k, n) with k = min(m, n), or m if complete.
     Raises: FrontendError for what is no matrix of floats, or another mode.
     """
-    if mode not in ("reduced", "complete", "r"):
-        fail(f"qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
+    checks.one_of(mode, ("reduced", "complete", "r"), "qr: mode")
     q, r = found = orthonormal_columns(a)
     m, n = q.shape[-2], r.shape[-1]
     if mode != "complete" or m <= n:

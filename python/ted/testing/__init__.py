@@ -6,6 +6,7 @@ Nothing here is needed to compile or to run a program.  The public names resolve
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import TYPE_CHECKING, Any
 
 _EXPORTS = {
@@ -37,7 +38,11 @@ def __getattr__(name: str) -> Any:
     if name not in _EXPORTS:
         missing = importlib.import_module("ted.frontend.missing_names").missing
         raise missing(__name__, name, __all__)
-    return getattr(importlib.import_module(_EXPORTS[name]), name)
+    value = getattr(importlib.import_module(_EXPORTS[name]), name)
+    if inspect.isfunction(value):
+        value = importlib.import_module("ted.frontend.keywords").naming(value, name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ted.errors import FrontendError
+from ted.frontend import checks
+from ted.frontend.captures import array_of
 from ted.frontend.compute import compute
 from ted.frontend.reducers import Reducer
 from ted.frontend.scalars import Scalar
@@ -37,7 +39,17 @@ def check_associative(
     by default, 0 for integers.
     Raises: FrontendError with the triple that breaks a law.
     """
-    given = [np.asarray(a).reshape(-1) for a in ((samples,) if reducer.single else samples)]
+    if not isinstance(reducer, Reducer):
+        raise FrontendError(f"check_associative: takes a reducer of ted.reducer, got {reducer!r}")
+    seed = checks.integer(seed, "check_associative: seed") % 2**64
+    if tolerance is not None:
+        tolerance = checks.number(tolerance, "check_associative: tolerance")
+    if not (reducer.single or checks.is_several(samples)):
+        raise FrontendError(f"check_associative: samples of several components, got {samples!r}")
+    given = [
+        array_of(a, "check_associative: samples").reshape(-1)
+        for a in ((samples,) if reducer.single else samples)
+    ]
     if len(given) != len(reducer.identity) or len({a.size for a in given} | {0}) != 2:
         raise FrontendError(
             f"check_associative: samples are one array for each of {len(reducer.identity)} "
@@ -50,12 +62,12 @@ def check_associative(
     triple = [_drawn(pool, generator) for _ in range(3)]
     laws = _evaluated(reducer, triple, lambda a, b, c: _laws(reducer, a, b, c))
     one, other, ab, bc, before, after = laws
-    checks = (
+    rules = (
         ("(a . b) . c = a . (b . c)", one, other, [*triple, ab, bc], "abc"),
         ("e . a = a for the identity e", before, triple[0], triple[:1], "a"),
         ("a . e = a for the identity e", after, triple[0], triple[:1], "a"),
     )
-    for law, left, right, sizes, names in checks:
+    for law, left, right, sizes, names in rules:
         worst = _worst(left, right, sizes, tolerance)
         if worst is not None:
             _fail(reducer, law, names, triple, (left, right), worst)

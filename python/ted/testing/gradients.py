@@ -24,6 +24,7 @@ from ted.api.differentiating import differentiate
 from ted.api.modes import push_tensors
 from ted.errors import DerivativeError
 from ted.frontend import tensors as frontend
+from ted.frontend.checks import check_callable, integer
 from ted.frontend.trees import flatten
 from ted.ir.equations import Tensor
 from ted.testing.differences import SHRINKS, Array, Line, is_float, product
@@ -73,6 +74,10 @@ def check_grads(
     Raises: WrongDerivative, a DerivativeError, naming the argument or output and the element that
     differ most; DerivativeError where there is nothing to check.
     """
+    for name, given in (("evaluate", evaluate), ("derive", derive), ("push", push)):
+        if given is not None:
+            check_callable(given, f"check_grads: {name}")
+    seed = integer(seed, "check_grads: seed") % 2**64
     whose = evaluate, derive, push
     _compare("check_grads", function, args, order, modes, seed, tolerance, whose)
 

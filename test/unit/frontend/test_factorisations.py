@@ -242,7 +242,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "integers": (lambda: ted.linalg.det(np.eye(2, dtype=int)), "det: takes floats, got int64"),
     "b": (lambda: ted.linalg.solve(A, X), "solve: b must fit (2, 3, 3)"),
-    "a mode": (lambda: ted.linalg.qr(X, mode="raw"), "qr: mode must be 'reduced', 'complete' or"),
+    "a mode": (lambda: ted.linalg.qr(X, mode="raw"), "qr: mode: must be 'reduced', 'complete' or"),
     "a kind": (lambda: ted.linalg.matrix_norm(X, ord=3), "matrix_norm: ord must be 'fro', 'nuc'"),
     "a pair": (lambda: ted.linalg.cross(X[:, :2], X[:, :2]), "cross: extents along axis -1 must"),
 }  # fmt: skip

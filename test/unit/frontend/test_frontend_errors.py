@@ -197,10 +197,17 @@ CASES = {
     "two of three axes": (
         lambda: ted.stack([A, A]).transpose(1, 2), "got (1, 2); ted.swapaxes(x, 1, 2) swaps two"
     ),
-    "pad_mode": (lambda: ted.pad(A, 1, "mirror"), "mode must be constant, edge, reflect, wrap"),
+    "pad_mode": (lambda: ted.pad(A, 1, "mirror"), "pad: mode: must be 'constant', 'empty', 'edge'"),
     "pad_negative": (lambda: ted.pad(A, -1), "at least 0, got -1; cut with a slice"),
-    "pad_reflect_wide": (lambda: ted.pad(A, 4, "reflect"), "reflect takes widths below the extent"),
-    "pad_pairs": (lambda: ted.pad(A, ((1, 1),)), "a pair for each of 2 dims"),
+    "pad_odd_wide": (
+        lambda: ted.pad(A, 4, "reflect", reflect_type="odd"),
+        "reflect_type 'odd' of mode reflect takes widths up to 3, got 4",
+    ),
+    "pad_nothing": (
+        lambda: ted.pad(A[:0], 1, "mean"), "mode mean needs an element to repeat, got extent 0"
+    ),
+    "pad_pairs": (lambda: ted.pad(A, ((1, 1), (1, 1), (1, 1))), "a pair for each of 2 dims"),
+    "pad_value": (lambda: ted.pad(A, 1, value=((1, 2), (3, "a"))), "value must be a Python number"),
     "split_indivisible": (lambda: ted.split(A, 4, 1), "must divide extent 6, got 4"),
     "broadcast_to_smaller": (lambda: ted.broadcast_to(A, (4, 3)), "equal or 1 to broadcast"),
     "squeeze_extent": (lambda: ted.squeeze(A, 0), "dim 0 must have extent 1"),
@@ -238,7 +245,7 @@ CASES = {
     # arguments of a wrong kind
     "axis_scalar_array": (lambda: ted.sum(A, np.array("s")), "axis: must be an integer, got array"),
     "shape_scalar_array": (lambda: ted.zeros(np.array("s")), "must be an integer, got array"),
-    "huge_integer": (lambda: ted.exp(10**400), "exp: a number must fit float64, got one of 1329"),
+    "huge_integer": (lambda: ted.exp(10**400), "exp: the constant must fit the type float64"),
     "arange_nan": (lambda: ted.arange(np.nan), "arange: bounds and step must be finite numbers"),
     "round_many": (lambda: ted.round(A, 10**9), "decimals must be in [-308, 308]"),
     "bits_of_a_float": (lambda: ted.bitwise_not(1.5), "takes integers or bools, got 1.5"),
@@ -246,7 +253,7 @@ CASES = {
     "dlpack_none": (lambda: ted.from_dlpack(None), "takes an array with __dlpack__, got None"),
     "histogram_none": (lambda: ted.histogram(A, 2, None, 1), "limits must be a number, got None"),
     "quantile_text": (lambda: ted.quantile(A, "q"), "q must be a number in [0, 1], or several"),
-    "quantile_method": (lambda: ted.quantile(A, 0.5, method=[]), "method must be one of linear"),
+    "quantile_method": (lambda: ted.quantile(A, 0.5, method=[]), "method: must be 'linear'"),
     "tensordot_axes": (lambda: ted.tensordot(A, B, []), "or those of a and those of b, got []"),
     "norm_order": (lambda: ted.linalg.matrix_norm(A, ord=[]), "ord must be a number or a name"),
     "fft_extents": (lambda: ted.fft.fft2(A, 2), "s: must be a list, got 2"),

@@ -197,9 +197,9 @@ REFUSED = {
         lambda: ted.scatter((5, 3), (I6, I6[:2]), V63), r"one shape, got \(6,\) and \(2,\)"
     ),
     "too_many_indices": (lambda: ted.scatter((5,), (I6, I6), I6), "one to 1 index tensors"),
-    "combine": (lambda: ted.scatter((5, 3), I6, V63, combine="sub"), "set, mul, got 'sub'"),
+    "combine": (lambda: ted.scatter((5, 3), I6, V63, combine="sub"), "'set' or 'mul', got 'sub'"),
     "mode": (
-        lambda: ted.scatter((5, 3), I6, V63, mode="wrap"), "clip, drop, unchecked, got 'wrap'"
+        lambda: ted.scatter((5, 3), I6, V63, mode="wrap"), "'drop' or 'unchecked', got 'wrap'"
     ),
     "init": (lambda: ted.scatter((5, 3), I6, V63, init=V63), r"init must have shape \(5, 3\)"),
     "clip_nowhere": (lambda: ted.scatter((0, 3), I6, V63, mode="clip"), "needs an element"),

@@ -15,7 +15,7 @@ from ted.frontend.creation import arange, full
 from ted.frontend.dims import matrix_transpose
 from ted.frontend.elementwise import cast, sqrt, to_tensor, where
 from ted.frontend.factorisations import orthonormal_columns
-from ted.frontend.joining import concatenate, pad, stack
+from ted.frontend.joining import concatenate, padded, stack
 from ted.frontend.layout import broadcast_to
 from ted.frontend.linear_algebra import solve_triangular
 from ted.frontend.locations import fail
@@ -159,10 +159,13 @@ def polyder(p: Any, m: int = 1) -> Tensor:
     Raises: FrontendError for coefficients that are no vector, or a negative m.
     """
     p, n = _coefficients(p, "polyder")
-    for _ in range(_times(m, "polyder")):
+    for _ in range(min(_times(m, "polyder"), n)):
         n = max(n - 1, 0)
         p = p[:n] * cast(n - arange(n), p.dtype)
     return p
+
+
+_MOST_INTEGRALS = 1000  # each is some equations
 
 
 def polyint(p: Any, m: int = 1, k: Any = 0) -> Tensor:
@@ -172,8 +175,10 @@ def polyint(p: Any, m: int = 1, k: Any = 0) -> Tensor:
     """
     p, n = _coefficients(p, "polyint")
     p = p if p.dtype.is_float else cast(p, "float64")
-    last = checks.number(k, "polyint: k")
-    for count in range(n, n + _times(m, "polyint")):
+    last, times = checks.number(k, "polyint: k"), _times(m, "polyint")
+    if times > _MOST_INTEGRALS:
+        fail(f"polyint: m must be at most {_MOST_INTEGRALS}, got {times}")
+    for count in range(n, n + times):
         p = concatenate([p / cast(count - arange(count), p.dtype), full((1,), last, p.dtype)], 0)
     return p
 
@@ -190,7 +195,7 @@ def _alike(a: Any, b: Any, what: str) -> tuple[Tensor, Tensor]:
     """Both with zeros for higher powers, so that they have as many."""
     (a, n), (b, m) = _coefficients(a, what), _coefficients(b, what)
     most = max(n, m)
-    return pad(a, ((most - n, 0),)), pad(b, ((most - m, 0),))
+    return padded(a, ((most - n, 0),)), padded(b, ((most - m, 0),))
 
 
 def _times(m: Any, what: str) -> int:

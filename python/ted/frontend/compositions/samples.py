@@ -27,6 +27,8 @@ from ted.frontend.statistics import diff
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import UINT64, promote
 
+_DEEPEST = 64  # dims of an array of NumPy
+
 
 @rounded_once
 def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
@@ -166,17 +168,18 @@ def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Tensor, ...]:
 
     Positions outside count on from the first element again.
 
-    Raises: FrontendError for a shape that is none.
+    Raises: FrontendError for a shape that is none, positions in one without elements.
     """
     places = cast(to_tensor(indices, "unravel_index"), "int64")
     extents = [
         checks.integer(n, "unravel_index: extent")
         for n in checks.listed(shape, "unravel_index: shape")
     ]
-    return tuple(
-        places // math.prod(extents[k + 1 :]) % extents[k] if extents[k] else places
-        for k in range(len(extents))
-    )
+    if 0 in extents:
+        if places.size != 0:
+            fail(f"unravel_index: a shape with elements has positions, got {tuple(extents)}")
+        return (places,) * len(extents)
+    return tuple(places // math.prod(extents[k + 1 :]) % extents[k] for k in range(len(extents)))
 
 
 def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int]) -> Tensor:
@@ -203,9 +206,11 @@ def block(arrays: Any) -> Tensor:
     Raises: FrontendError for an empty list, blocks that do not fit, or numbers alone.
     """
 
-    def tensors(part: Any) -> list[Tensor]:
+    def tensors(part: Any, level: int = 0) -> list[Tensor]:
+        if level > _DEEPEST:
+            fail(f"block: takes at most {_DEEPEST} lists in lists, got more")
         if isinstance(part, list):
-            return [x for p in part for x in tensors(p)]
+            return [x for p in part for x in tensors(p, level + 1)]
         return [] if isinstance(part, (int, float)) else [to_tensor(part, "block")]
 
     types = [x.dtype for x in tensors(arrays)]

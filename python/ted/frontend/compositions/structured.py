@@ -11,7 +11,7 @@ from typing import Any
 from ted.frontend import checks
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import cast, to_tensor, where
-from ted.frontend.joining import concatenate, pad
+from ted.frontend.joining import concatenate, padded
 from ted.frontend.layout import flatten, reshape
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
@@ -31,7 +31,7 @@ def block_diag(*arrays: Any) -> Tensor:
     widths = [checks.integer(x.shape[1], "block_diag: extent") for x in blocks]
     rows, before, width = [], 0, sum(widths)
     for x, n in zip(blocks, widths, strict=True):
-        rows.append(pad(cast(x, kind), ((0, 0), (before, width - before - n))))
+        rows.append(padded(cast(x, kind), ((0, 0), (before, width - before - n))))
         before += n
     return concatenate(rows, 0)
 

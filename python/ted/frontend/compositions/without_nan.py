@@ -14,14 +14,21 @@ from typing import Any
 from ted.frontend import checks
 from ted.frontend.creation import full
 from ted.frontend.cumulative import cumprod, cumsum
-from ted.frontend.elementwise import cast, floor, isnan, square, to_tensor, where
+from ted.frontend.elementwise import cast, isnan, square, to_tensor, where
 from ted.frontend.indexing import take_along_axis
 from ted.frontend.joining import stack
 from ted.frontend.layout import reshape, transpose
 from ted.frontend.precision import rounded_once
 from ted.frontend.reductions import any as any_of
 from ted.frontend.reductions import argmax, argmin, max, mean, min, prod, sum
-from ted.frontend.sorting import floats_that_hold, interpolated, shares_of, sort
+from ted.frontend.sorting import (
+    below_share,
+    floats_of,
+    floats_that_hold,
+    interpolated,
+    shares_of,
+    sort,
+)
 from ted.frontend.statistics import deviation
 from ted.frontend.tensors import Tensor
 
@@ -154,22 +161,25 @@ def nanquantile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Ten
         flat = full((1, *kept), math.nan, x.dtype)
     ranked = sort(flat, 0)  # NaN are the last ones
     there = sum(~isnan(ranked), 0, keepdims=True)
-    shares, several = shares_of(q, "nanquantile: q")
     keeps = checks.flag(keepdims, "nanquantile: keepdims")
     shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape)) if keeps else kept
+    if isinstance(q, Tensor):
+        flat = reshape(floats_of(q, "nanquantile: q"), (-1, *(1 for _ in there.shape)))
+        several = [_at_share(ranked, there, flat[k]) for k in range(len(flat))]
+        return reshape(stack(several), (*q.shape, *shape))
+    shares, is_list = shares_of(q, "nanquantile: q")
     found = [reshape(_at_share(ranked, there, share), shape) for share in shares]
-    return stack(found) if several else found[0]
+    return stack(found) if is_list else found[0]
 
 
-def _at_share(ranked: Tensor, there: Tensor, share: float) -> Tensor:
+def _at_share(ranked: Tensor, there: Tensor, share: Any) -> Tensor:
     """The element of a share of as many ranks as `there` are, between two of them."""
-    place = cast(there - 1, "float64") * share  # a rank that a half type or f32 does not hold
-    low = floor(place)
-    at = where(there > 0, cast(low, "int64"), 0)
-    after = where(at + 1 < there, at + 1, at)
-    below, above = (take_along_axis(ranked, k, 0, mode="unchecked") for k in (at, after))
-    part = cast(place - low, ranked.dtype)
-    return where(part > 0, interpolated(below, above, part), below)
+    low, part = below_share(share, cast(there - 1, "float64"), ranked.shape[0])
+    at = where(there > 0, low, 0)
+    after = where((there > 0) & (part > 0), at + 1, at)
+    mode = "check" if isinstance(share, Tensor) else "unchecked"
+    below, above = (take_along_axis(ranked, k, 0, mode=mode) for k in (at, after))
+    return interpolated(below, above, cast(part, ranked.dtype))
 
 
 def _extreme(reduced: Callable[..., Any], x: Any, axis: Any, keepdims: bool, what: str) -> Tensor:
