@@ -185,6 +185,7 @@ class Run:
             raise PassFailed(f"pipeline: runs on a module, got {module.operation.name}")
         if self.flags.dump_pass_pipeline:
             print(f"Pass Manager with 1 passes:\n{parse_pipeline(pipeline)}\n", file=sys.stderr)
+        self._check_printed(module, pipeline)
         before = self._before_text(module, pipeline)
         observers = self._observers()
         with collected() as remarks:
@@ -200,6 +201,20 @@ class Run:
                     diagnostics.add("remark", one.message, one.location)
                 for line in self._verdicts(observers):
                     diagnostics.add("remark", line, None)
+
+    def _check_printed(self, module: Any, pipeline: str) -> None:
+        """What is printed around passes that are named is printed: they are in the pipeline."""
+        from ted.ir.pass_driver import plan
+        from ted.ir.pipeline_text import parse_pipeline
+
+        for flag in ("mlir_print_ir_before", "mlir_print_ir_after"):
+            names = list(filter(None, getattr(self.flags, flag).split(",")))
+            steps = plan(parse_pipeline(pipeline), module.context, one_by_one=True) if names else []
+            known = {step.name for step in steps}
+            for name in names:
+                if name not in known:
+                    option = flag.replace("_", "-")
+                    raise PassFailed(f"--{option}: names passes of the pipeline, got '{name}'")
 
     def _observers(self) -> list[Any]:
         from ted.tools.observers import IRPrinter

@@ -41,7 +41,7 @@ class SourceLocation:
         return f": {text}" if text else ""
 
 
-_BEHIND = r"(_\d+)?(\[\d+\])?$"  # the number of a later tensor of one name, and the shape
+_BEHIND = r"(_\d+)?( \[\d+\])?$"  # the number of a later tensor of one name, and the shape
 STATED = ", got"  # in the name of a tensor that is a rule, with what was found behind it
 # Packages that call ted for users.
 _CALLERS = ("ted", "numpy", "jax", "torch")

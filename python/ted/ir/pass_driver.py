@@ -184,6 +184,10 @@ def _pieces(tree: Element, one_by_one: bool) -> Iterator[Element]:
         if has_ours and tree.name not in _OUR_ANCHORS:
             anchors = ", ".join(_OUR_ANCHORS)
             raise PassFailed(f"pipeline: passes of ted run on {anchors}, got {tree.name} in {tree}")
+        if has_ours and tree.name == "func.func" and child.children is not None:
+            raise PassFailed(
+                f"pipeline: functions hold no functions and modules, got {child.name} in {tree}"
+            )
         inner = [child] if child.children is None else _pieces(child, one_by_one)
         for piece in inner:
             yield Element(tree.name, children=(piece,))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 
 from ted.errors import PassFailed
+from ted.machine import named_cpu, named_gpu
 
 if TYPE_CHECKING:
     from ted.mlir import ir
@@ -296,7 +297,8 @@ def pass_class(name: str) -> type[Any]:
 def make_pass(name: str, options: Mapping[str, str] | None = None) -> Pass:
     """Construct a pass from options as text, spelled with `-` or `_`.
 
-    Raises: PassFailed if the pass or an option is unknown, or a value does not parse.
+    Raises: PassFailed if the pass or an option is unknown, one that it needs is missing, or a value
+    does not parse; ScheduleError for an unknown machine.
     """
     cls = pass_class(name)
     known = _option_types(cls)
@@ -307,6 +309,13 @@ def make_pass(name: str, options: Mapping[str, str] | None = None) -> Pass:
             names = ", ".join(one.replace("_", "-") for one in known) or "none"
             raise PassFailed(f"{name}: options are {names}, got '{key}'")
         values[field_name] = _option(name, key, known[field_name], text)
+        if field_name in _MACHINES:
+            _MACHINES[field_name](text)
+    for field in fields(cls):
+        is_needed = field.default is field.default_factory is MISSING
+        if is_needed and field.name not in values:
+            wanted = _reader(known[field.name])[1]
+            raise PassFailed(f"{name}: needs {field.name}=, {wanted}, got no such option")
     return cls(**values)
 
 
@@ -323,17 +332,31 @@ def _integers(text: str) -> tuple[int, ...]:
     return tuple(int(one) for one in text.split(","))
 
 
+def _count(text: str) -> int:
+    found = int(text)
+    if found < 0:
+        raise ValueError(text)
+    return found
+
+
 _READERS: dict[Any, tuple[Callable[[str], Any], str]] = {
     bool: (lambda text: _TRUTH[text.lower()], "true or false"),
-    int: (int, "an integer"),
+    int: (_count, "an integer from 0 on"),
     float: (float, "a number"),
     str: (str, "text"),
     tuple[int, ...]: (_integers, "integers with commas between them"),
 }
 
 
+_MACHINES: dict[str, Callable[[str], object]] = {"cpu": named_cpu, "chip": named_gpu}
+
+
+def _reader(kind: Any) -> tuple[Callable[[str], Any], str]:
+    return _READERS.get(kind, _READERS[str])
+
+
 def _option(name: str, key: str, kind: Any, text: str) -> Any:
-    reader, wanted = _READERS.get(kind, _READERS[str])
+    reader, wanted = _reader(kind)
     try:
         return reader(text)
     except (KeyError, ValueError):

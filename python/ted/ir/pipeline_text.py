@@ -61,7 +61,10 @@ def _anchored(element: Element) -> Element:
 
 
 def parse_options(text: str) -> dict[str, str]:
-    """Split `a=1 b={x y} c` into names and values; a bare name has the value `""`."""
+    """Split `a=1 b={x y} c` into names and values; a bare name has the value `""`.
+
+    Raises: PassFailed for a name that is given twice.
+    """
     options: dict[str, str] = {}
     position = 0
     while (position := _skip_blanks(text, position)) < len(text):
@@ -69,6 +72,8 @@ def parse_options(text: str) -> dict[str, str]:
         while end < len(text) and not text[end].isspace():
             end = _closed(text, end) if text[end] in _CLOSING else end + 1
         name, _, value = text[position:end].partition("=")
+        if name in options:
+            raise PassFailed(f"pipeline: an option is given once, got '{name}' again in '{text}'")
         options[name] = _unquoted(value)
         position = end
     return options

@@ -53,7 +53,7 @@ def pipeline_text(
 ) -> str:
     """The pipeline from the end of stage `after` (default: the start) to the end of `until`.
 
-    Raises: PassFailed for an unknown stage.
+    Raises: PassFailed for an unknown stage, or an end before the start.
     """
     names = [stage.name for stage in stages]
     for name in (until, after):
@@ -61,6 +61,8 @@ def pipeline_text(
             raise PassFailed(f"pipeline: stages are {', '.join(names)}, got {name!r}")
     first = 0 if after is None else names.index(after) + 1
     last = len(names) if until is None else names.index(until) + 1
+    if last < first:
+        raise PassFailed(f"pipeline: until must not come before after, got {until!r}, {after!r}")
     steps = [step.passes for stage in stages[first:last] for step in stage.steps]
     return f"builtin.module({','.join(steps)})"
 

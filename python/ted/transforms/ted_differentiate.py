@@ -31,6 +31,7 @@ from ted.mlir.attributes import positions, symbol
 from ted.transforms.gradient import jvp_system, vjp_system
 from ted.transforms.overrides import override_of
 from ted.transforms.programs import Program
+from ted.transforms.ted_check_bounds import TedCheckBounds
 
 REQUEST, JVP_REQUEST, WRT = "ted.vjp_of", "ted.jvp_of", "ted.wrt"
 _DERIVED = {REQUEST: vjp_system, JVP_REQUEST: jvp_system}
@@ -43,11 +44,17 @@ class TedDifferentiate:
     def run(self, module: ir.Module) -> None:
         """Fill in every request.
 
-        Raises: VerifyError for a request of the wrong type, or in a cycle; DerivativeError where
-        no derivative exists.
+        Raises: VerifyError for a request of the wrong type, in a cycle, or none, and for an access
+        outside its tensor; DerivativeError where no derivative exists.
         """
         program = Program(module)
         requests = {n: p for n in program.functions if (p := _primal(program, n)) is not None}
+        if not requests:
+            raise VerifyError(
+                f"ted-differentiate: fills in what is asked for by {REQUEST} or {JVP_REQUEST} of a "
+                f"function without a body, got none of these among {list(program.functions)}"
+            )
+        TedCheckBounds().run(module)
         waiting = {n for n in requests if not program.has_body(n)}
         for name in [n for n in requests if n not in waiting]:
             if any(program.is_marked(f) for f in _needed(program, requests, requests[name])):

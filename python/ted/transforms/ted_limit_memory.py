@@ -24,11 +24,11 @@ from ted.ir.equations import (
     replace_operands,
     rewrite_system,
 )  # fmt: skip
+from ted.ir.remarks import remark
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import weight
 from ted.transforms.live_memory import LiveMemory, nbytes
 
-NO_LIMIT = 1 << 62
 ROUNDS = 64  # of all that is chosen at one place
 STEP = 7 / 8  # of what is held: a round is judged by what is above, since peaks are often several
 
@@ -37,11 +37,15 @@ STEP = 7 / 8  # of what is held: a round is judged by what is above, since peaks
 class TedLimitMemory(SystemPass):
     """Hold at most so many `bytes` of results and tensors between, as far as that can be."""
 
-    bytes: int = NO_LIMIT
+    bytes: int
 
     def rewrite(self, system: System) -> System:
         """The system that holds less."""
-        return limit_memory(system, self.bytes)
+        found = limit_memory(system, self.bytes)
+        least = LiveMemory.of(found).most
+        if least > self.bytes:
+            remark(f"ted-limit-memory: at most {self.bytes} bytes are not kept, got {least}")
+        return found
 
 
 def limit_memory(system: System, most: int) -> System:

@@ -29,6 +29,7 @@ from ted.transforms.compute_sets import ComputeSets, to_isl
 from ted.transforms.demanded_points import demanded_points
 from ted.transforms.gradient_report import EquationReport, GradientReport
 from ted.transforms.operation_count import moved_bytes, point_count, point_weight
+from ted.transforms.ted_check_bounds import TedCheckBounds
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class TedReportGradient:
     def run(self, module: ir.Module) -> None:
         """Print one report a function.
 
-        Raises: PassFailed above `max_ratio`, or when it is asked for without `results`.
+        Raises: PassFailed above `max_ratio`, when it is asked for without `results`, and for more
+        of these than there are; VerifyError for an access outside its tensor.
         """
         if not self.max_ratio > 0:
             raise PassFailed(
@@ -59,7 +61,15 @@ class TedReportGradient:
                 "ted-report-gradient: max-ratio needs results=N, the number of results that are "
                 "not gradients, got 0"
             )
-        for name in functions(module):
+        known = functions(module)
+        most = max((len(_returned(op)) for op in known.values()), default=-1)
+        if self.results > most:
+            raise PassFailed(
+                f"ted-report-gradient: results={self.results} of a function with a body are no "
+                f"gradients, got {list(known)} with {max(most, 0)} at most"
+            )
+        TedCheckBounds().run(module)
+        for name in known:
             report = report_function(module, name, self.results)
             text = report.json() if self.json else str(report)
             print("\n".join(f"// {line}" for line in text.splitlines()), flush=True)
@@ -75,6 +85,12 @@ def functions(module: ir.Module) -> dict[str, ir.Operation]:
     """The functions of a module that have a body, by name."""
     found = from_ops.functions(module)
     return {symbol_name(op): op for op in found}
+
+
+def _returned(function: ir.Operation) -> list[ir.Value]:
+    """The results of a function with a body."""
+    block = function.regions[0].blocks[0]
+    return list(block.operations[len(block.operations) - 1].operation.operands)
 
 
 def report_function(module: ir.Module, function: str = "main", results: int = 0) -> GradientReport:
@@ -99,7 +115,7 @@ def _equations(
         )
     blocks = known[function].regions[0].blocks
     operations = [view.operation for block in blocks for view in block.operations]
-    primal = _needed(list(operations[-1].operands)[:results])
+    primal = _needed(_returned(known[function])[:results])
     demanded = demanded_points(operations)
     for op in operations:
         if op.name == "ted.compute":

@@ -15,6 +15,7 @@ from ted.ir.specialising import specialise
 from ted.ir.symbols import ATTRIBUTE, Symbols, symbols_of_function
 from ted.mlir import ir
 from ted.mlir.locations import source_location
+from ted.mlir.queries import symbol_name
 
 
 @dataclass(frozen=True)
@@ -24,18 +25,24 @@ class TedSpecialiseSizes:
     Before: `extents = affine_map<()[s0] -> (s0 - 1)>`, reads and sets over `(d0)[s0]`
     After: `extents = array<i64: 4>`, reads and sets over `(d0)`, and no `ted.size`
 
-    Raises: VerifyError for a wrong number of values, or one that a size may not have.
+    Raises: VerifyError for a wrong number of values, one that a size may not have, or no size.
     """
 
-    values: tuple[int, ...] = ()
+    values: tuple[int, ...]
 
     def run(self, module: ir.Module) -> None:
         """Rewrite every function that has sizes."""
         with module.context:
-            for function in list(functions(module)):
-                symbols = symbols_of_function(function)
-                if symbols.sizes:
-                    self._rewrite(function, symbols)
+            known = [(f, symbols_of_function(f)) for f in functions(module)]
+            symbolic = [(function, symbols) for function, symbols in known if symbols.sizes]
+            if not symbolic:
+                names = [symbol_name(function) for function, _ in known]
+                raise VerifyError(
+                    f"ted-specialise-sizes: values are those of sizes ({ATTRIBUTE}), got "
+                    f"values={list(self.values)} and functions without any, {names}"
+                )
+            for function, symbols in symbolic:
+                self._rewrite(function, symbols)
 
     def _rewrite(self, function: ir.Operation, symbols: Symbols) -> None:
         place = source_location(function.location)

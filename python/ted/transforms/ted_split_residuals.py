@@ -43,7 +43,8 @@ class TedSplitResiduals:
     def run(self, module: ir.Module) -> None:
         """Split the functions that have `ted.vjp_of` and a body.
 
-        Raises: VerifyError where a name is taken; PassFailed for a negative `recompute`.
+        Raises: VerifyError where a name is taken, or there is no such function; PassFailed for a
+        negative `recompute`.
         """
         if not self.recompute >= 0:
             raise PassFailed(
@@ -52,8 +53,14 @@ class TedSplitResiduals:
         tops = [op.operation for op in module.body.operations]
         taken = {symbol_name(op): op
                  for op in tops if "sym_name" in op.attributes}  # fmt: skip
-        for function in list(functions(module)):
-            if REQUEST in function.attributes and has_equations(function):
+        asked = [f for f in functions(module) if REQUEST in f.attributes]
+        if not asked:
+            raise VerifyError(
+                f"ted-split-residuals: splits functions with a body and {REQUEST}, which "
+                f"ted-differentiate fills in, got none among {list(taken)}"
+            )
+        for function in asked:
+            if has_equations(function):
                 _split(function, taken, self.recompute)
 
 

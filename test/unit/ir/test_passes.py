@@ -75,7 +75,7 @@ def test_options_are_read_by_the_types_of_the_fields(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"depth": "x"}, "ted-probe: option depth must be an integer, got 'x'"),
+        ({"depth": "x"}, "ted-probe: option depth must be an integer from 0 on, got 'x'"),
         ({"only-once": "maybe"}, "ted-probe: option only-once must be true or false, got 'maybe'"),
         ({"size": "1"}, "ted-probe: options are depth, only-once, scale, name, sizes, seen"),
     ],

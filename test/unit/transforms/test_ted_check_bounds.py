@@ -9,6 +9,8 @@ from ted.dialects import make_context
 from ted.errors import VerifyError
 from ted.mlir import ir
 from ted.transforms.ted_check_bounds import TedCheckBounds, violations
+from ted.transforms.ted_differentiate import TedDifferentiate
+from ted.transforms.ted_report_gradient import TedReportGradient
 
 YIELD = '^bb0(%a: f32):\n"ted.yield"(%a) : (f32) -> ()'
 
@@ -125,3 +127,15 @@ def test_dims_have_the_names_of_the_user():
         module = ir.Module.parse(text.replace("4x6xf32", "4x5xf32"))
         with pytest.raises(VerifyError, match=bad):
             TedCheckBounds().run(module)
+
+
+@pytest.mark.parametrize("kind", [TedDifferentiate, TedReportGradient])
+def test_derivatives_and_reports_refuse_what_lowering_refuses(kind):
+    types = "(tensor<9xf32>, tensor<10xf32>, tensor<10xf32>)"
+    request = f"""
+    func.func private @main_vjp{types} -> (tensor<10xf32>, tensor<9xf32>)
+        attributes {{ted.vjp_of = @main, ted.wrt = array<i64: 0>}}"""
+    with make_context():
+        module = ir.Module.parse(copy([10], "d0", [9]) + request)
+        with module.context, pytest.raises(VerifyError, match=r"tensor A has extent 9 .*:41\)"):
+            kind().run(module)
