@@ -1,7 +1,10 @@
 """Counts are exact, and do not cost time in proportion to what is counted."""
 
 import islpy as isl
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ted.domain import sets
 from ted.domain.counting import Count, count, count_points
@@ -17,6 +20,36 @@ def test_random_guarded_sets_are_counted_exactly(seeds: range) -> None:
         one = constant(sets.rank_of(problem.domain), 1).function
         part = problem.domain.intersect(problem.functions[0].ge_set(one))
         assert count_points(part) == len(enumerate_set(part))
+
+
+SLOPES = st.tuples(st.integers(-7, 7), st.sampled_from([-6, -5, -4, -3, -2, 2, 3, 4, 5, 6]))
+EDGES = st.lists(st.tuples(SLOPES, st.integers(-15, 60)), min_size=2, max_size=3)
+
+
+@settings(max_examples=120, deadline=None)
+@given(EDGES, st.integers(8, 40))
+def test_polygons_between_slopes_are_counted_as_enumeration_does(edges, width) -> None:
+    """Their intervals at some columns hold no integer: what is left is strided."""
+    i, j = np.meshgrid(np.arange(width), np.arange(-30, 90), indexing="ij")
+    inside = np.ones(i.shape, bool)
+    rows = [f"0 <= i < {width} and -30 <= j < 90"]
+    for (a, b), c in edges:
+        inside &= a * i + b * j + c >= 0
+        rows.append(f"{a}i + {b}j + {c} >= 0")
+    assert count_points(isl.Set(f"{{ [i, j] : {' and '.join(rows)} }}")) == inside.sum()
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(2, 7), st.integers(2, 7), st.integers(0, 6), st.integers(0, 3), st.integers(9, 50)
+)
+def test_columns_without_an_integer_are_left_out(a, b, shift, thin, width) -> None:
+    columns = range(width)
+    number = sum(
+        max((a * i + shift + thin) // b - -((-a * i - shift) // b) + 1, 0) for i in columns
+    )
+    between = f"{a}i + {shift} <= {b}j <= {a}i + {shift + thin}"
+    assert count_points(isl.Set(f"{{ [i, j] : 0 <= i < {width} and {between} }}")) == number
 
 
 @pytest.mark.parametrize(
