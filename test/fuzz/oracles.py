@@ -9,6 +9,7 @@ rows      programs over a batch in strips of few rows against the whole program
 half      programs on f16 and bf16, for two rows of CPUs, against the interpreter
 work      the work of gradients against that of random expressions
 wishes    random strategies at random operations, on both targets: obeyed and right, or refused
+imported  programs of StableHLO against JAX, of linalg against MLIR's own lowering
 inputs    damaged inputs of tools, bundles and cache end in messages
 kinds     arguments of another kind at every place of every public function end in messages
 """
@@ -121,6 +122,12 @@ def _decide_kinds(seed: int) -> Outcome:
     return check_argument(seed)
 
 
+def _decide_imported(seed: int) -> Outcome:
+    from fuzz.imported_checks import check_imported
+
+    return check_imported(seed)
+
+
 def _seed(seed: int) -> int:
     return seed
 
@@ -137,6 +144,7 @@ ORACLES = {
     "work": Oracle(_seed, _decide_work),
     "wishes": Oracle(_seed, _decide_wishes, 400.0),
     "kinds": Oracle(_seed, _decide_kinds, 400.0),
+    "imported": Oracle(_seed, _decide_imported, 120.0),
     "inputs": Oracle(_seed, _decide_input, 120.0),  # whose child has limits of its own
 }
 

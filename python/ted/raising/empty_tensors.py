@@ -3,6 +3,8 @@
 Before: %0 = stablehlo.slice %x [2:2] : (tensor<2xf32>) -> tensor<0xf32>;  reduce(%0 init: %zero)
 After:  %0 = stablehlo.constant dense<> : tensor<0xf32>;  broadcast_in_dim %zero
 
+What changes no type is the value itself: of integers without a sign it ends the process in it.
+
 The pass makes of such a slice, and of a pad of nothing, one that begins behind its tensor, which
 MLIR refuses, and of such a reduction nothing.
 """
@@ -11,9 +13,14 @@ from __future__ import annotations
 
 from ted.mlir import ir
 
+_SAME = ("stablehlo.reshape", "stablehlo.convert", "stablehlo.bitcast_convert")
+
 
 def drop_empty(module: ir.Module) -> None:
-    """Put constants for what has no elements, and starts for reductions and pads of that."""
+    """Put constants for what has no elements, and starts for reductions and pads of that.
+
+    What changes no type goes.
+    """
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -23,7 +30,9 @@ def drop_empty(module: ir.Module) -> None:
 
     module.operation.walk(visit)
     for op in found:
-        if all(_is_empty(result) for result in op.results):
+        if op.name in _SAME and op.operands[0].type == op.results[0].type:
+            _replace(op, [op.operands[0]])
+        elif all(_is_empty(result) for result in op.results):
             _replace(op, [_constant(op, result) for result in op.results])
         elif op.name == "stablehlo.reduce" and _is_empty(op.operands[0]):
             starts = list(op.operands)[len(op.results) :]

@@ -42,7 +42,10 @@ def looped(
         return []
     states = [placeholder_like(s) for s in starts]
     after = body(states)
-    count = _count(starts, states, going(states), after)
+    condition = going(states)
+    if plain(condition.node) is scalar.FALSE:  # no number without a sign is below 0
+        return list(starts)
+    count = _count(starts, states, condition, after)
     if count is None:
         return _while(starts, states, after, going, body)
     return _scanned(starts, states, after, count)
@@ -139,12 +142,22 @@ def _holds(kind: DType, count: _Count) -> bool:
 
 
 def _added(value: Expr, state: Expr) -> int | None:
-    """c where a value is `state + c`."""
-    if value.op not in ("add", "sub") or value.args[0] is not state:
+    """c where a value is `state + c`, of the same bits with a sign or without."""
+    value, state = _bits(value), _bits(state)
+    if value.op not in ("add", "sub") or _bits(value.args[0]) is not state:
         return None
     if not scalar.is_const(value.args[1]):
         return None
     return int(value.args[1].attr) * (1 if value.op == "add" else -1)
+
+
+def _bits(value: Expr) -> Expr:
+    """An integer without casts that change nothing but its sign."""
+    while value.op == "cast" and value.args[0].dtype.kind == value.dtype.kind == "int":
+        if value.args[0].dtype.bits != value.dtype.bits:
+            break
+        (value,) = value.args
+    return value
 
 
 def plain(tensor: Node) -> Expr:

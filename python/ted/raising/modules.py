@@ -40,7 +40,7 @@ from ted.raising.attributes import check_attributes
 from ted.raising.comparators import mark_orders
 from ted.raising.complexes import closed, is_complex, opened
 from ted.raising.empty_tensors import drop_empty
-from ted.raising.integer_powers import call_integer_powers
+from ted.raising.integer_spelling import spell_integers
 from ted.raising.loop_spellings import spell_loops
 from ted.raising.preparing import expand_indices, needed, of_foreign, prepare, respell, run
 from ted.raising.reading import Reader, Rule
@@ -128,7 +128,7 @@ def _lowered(module: ir.Module, calls: Calls = MappingProxyType({})) -> Reader:
         prepare(module, RULES)
         drop_empty(module)
         spell_total_orders(module)
-        call_integer_powers(module)
+        spell_integers(module)
         run(LEGALIZE, module)
     run(GENERALIZE, module)
     tops = (op.operation for op in module.body.operations)

@@ -77,9 +77,7 @@ def as_input(value: Any, spec: ArgSpec, function: str) -> np.ndarray:
     array = to_numpy(value, spec, what)
     check(array, spec, what)
     array = np.asarray(array, dtype=spec.numpy_dtype, order="C")
-    array = array.view(
-        spec.numpy_dtype
-    )  # NumPy has two types of 64 bits
+    array = array.view(spec.numpy_dtype)  # NumPy has two types of 64 bits
     if not array.flags.aligned:
         array = array.copy(order="C")
     return array

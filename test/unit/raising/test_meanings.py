@@ -245,3 +245,71 @@ def test_a_program_of_ted_is_read_from_its_own_text() -> None:
     text = ted.compile([x], [ted.sum(x), total]).ir()
     given = np.arange(1.0, 4)
     np.testing.assert_allclose(ted.function(ted.from_mlir(text))(given), [6, 46])
+
+
+GATHER = """
+func.func @main(%x: tensor<4x2xf32>, %i: tensor<3xKIND>) -> tensor<3x2xf32> {
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+      collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
+      slice_sizes = array<i64: 1, 2>}> : (tensor<4x2xf32>, tensor<3xKIND>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}"""
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint16", "uint32", "int64", "uint64"])
+def test_rows_are_gathered_inside_at_indices_of_every_type(dtype: str) -> None:
+    kind = np.dtype(dtype)
+    info = np.iinfo(kind)
+    at = np.array([1, info.max, info.min], kind)
+    mlir = f"{'u' * (kind.kind == 'u')}i{8 * kind.itemsize}"
+    x = np.arange(8, dtype="f4").reshape(4, 2)
+    (found,) = run(GATHER.replace("KIND", mlir), x, at)
+    np.testing.assert_array_equal(found, x[[1, 3, 0]])
+
+
+def test_a_sum_of_bools_is_whether_one_holds() -> None:
+    flags, one = "tensor<4xi1>", "tensor<i1>"
+    a, b = np.array([0, 0, 1, 1], bool), np.array([0, 1, 0, 1], bool)
+    found = run(
+        f"func.func @main(%a: {flags}, %b: {flags}) -> ({flags}, {flags}, {one}) {{\n"
+        f"%n = stablehlo.constant dense<false> : {one}\n%s = stablehlo.add %a, %b : {flags}\n"
+        f"%p = stablehlo.multiply %a, %b : {flags}\n%t = stablehlo.reduce(%a init: %n) applies "
+        f"stablehlo.add across dimensions = [0] : ({flags}, {one}) -> {one}\n"
+        f"return %s, %p, %t : {flags}, {flags}, {one}\n}}", a, b,
+    )  # fmt: skip
+    for got, wanted in zip(found, (a | b, a & b, True), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("op", ["reshape", "convert", "bitcast_convert"])
+def test_what_changes_no_type_is_the_value(op: str) -> None:
+    kind = "tensor<3xui32>"
+    line = f"%0 = stablehlo.{op} %x : ({kind}) -> {kind}"
+    text = f"func.func @main(%x: {kind}) -> {kind} {{\n{line}\nreturn %0 : {kind}\n}}"
+    (found,) = run(text, np.arange(3, dtype="u4"))
+    assert found.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("end", [0, 3, 200])
+def test_loops_that_count_without_a_sign_are_counted(end: int) -> None:
+    count = "tensor<ui8>"
+    text = f"""
+func.func @main(%x: tensor<f64>) -> (tensor<f64>, {count}) {{
+  %z = stablehlo.constant dense<0> : {count}
+  %e = stablehlo.constant dense<{end}> : {count}
+  %s = stablehlo.constant dense<1> : {count}
+  %0:2 = stablehlo.while(%i = %z, %h = %x) : {count}, tensor<f64>
+  cond {{
+    %c = stablehlo.compare LT, %i, %e : ({count}, {count}) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }} do {{
+    %n = stablehlo.add %i, %s : {count}
+    %m = stablehlo.add %h, %x : tensor<f64>
+    stablehlo.return %n, %m : {count}, tensor<f64>
+  }}
+  return %0#1, %0#0 : tensor<f64>, {count}
+}}"""
+    total, number = run(text, np.array(2.0))
+    assert (total, number) == (2.0 * (end + 1), end)
+    if end == 3:
+        check_grads(lambda x: ted.from_mlir(text)(x)[0], [np.array(2.0)], order=1)
