@@ -121,15 +121,15 @@ def _lowered(module: ir.Module, calls: Calls = MappingProxyType({})) -> Reader:
     """
     check_attributes(module)
     mark_orders(module)
-    expand_indices(module)
-    respell(module, spelled)
-    spell_loops(module)
     if of_foreign(module):
         prepare(module, RULES)
         drop_empty(module)
         spell_total_orders(module)
         spell_integers(module)
         run(LEGALIZE, module)
+    expand_indices(module)
+    respell(module, spelled)
+    spell_loops(module)
     run(GENERALIZE, module)
     tops = (op.operation for op in module.body.operations)
     found = {symbol_name(op): op for op in tops if op.name == "func.func"}

@@ -20,7 +20,10 @@ from ted.raising.respelling import respelled
 
 INTEGERS = "builtin.module(func.func(stablehlo-legalize-quant-to-math))"
 STATIC = "builtin.module(func.func(stablehlo-canonicalize-dynamism))"
-OF_CHLO = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
+OF_CHLO = (
+    "builtin.module(func.func(chlo-legalize-to-stablehlo,canonicalize,"
+    "stablehlo-canonicalize-dynamism,canonicalize))"
+)
 SHORTER = "builtin.module(func.func(stablehlo-legalize-deprecated-ops))"
 
 

@@ -19,7 +19,6 @@ REASONS: dict[str, str] = {
     **dict.fromkeys(
         (
             "ml_program.global_load", "ml_program.global_store", "stablehlo.rng",
-            "linalg.fill_rng_2d",
         ),
         _RANDOM,
     ),
@@ -48,6 +47,13 @@ REASONS: dict[str, str] = {
             "bufferization.to_tensor",
         ),
         _MEMORY,
+    ),
+    **dict.fromkeys(
+        (
+            "linalg.winograd_filter_transform", "linalg.winograd_input_transform",
+            "linalg.winograd_output_transform",
+        ),
+        "parts of a convolution have no equations; import the program before it is taken apart",
     ),
     **dict.fromkeys(
         (

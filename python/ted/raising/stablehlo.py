@@ -144,7 +144,7 @@ _ELEMENTWISE = (
     "tan",
 )  # fmt: skip
 _SPECIAL = {"bessel_i1e": "i1e", "digamma": "digamma", "erf_inv": "erfinv", "lgamma": "gammaln",
-            "polygamma": "polygamma", "zeta": "zeta"}  # fmt: skip
+            "zeta": "zeta"}  # fmt: skip
 
 RULES = {
     "stablehlo.while": while_,

@@ -367,6 +367,21 @@ def test_chlo_is_parsed_and_made_of_stablehlo_where_it_has_no_rule() -> None:
     np.testing.assert_array_equal(running, x.cumsum())
 
 
+def test_orders_of_polygamma_and_angles_of_complex_numbers_may_be_data() -> None:
+    text = """
+func.func @main(%n: tensor<2xf64>, %x: tensor<2xf64>, %a: tensor<2xcomplex<f64>>)
+    -> (tensor<2xf64>, tensor<2xcomplex<f64>>) {
+  %0 = chlo.polygamma %n, %x : tensor<2xf64>, tensor<2xf64> -> tensor<2xf64>
+  %1 = stablehlo.atan2 %a, %a : tensor<2xcomplex<f64>>
+  return %0, %1 : tensor<2xf64>, tensor<2xcomplex<f64>>
+}"""
+    raised = from_mlir(text)
+    given = np.array([1.0, 2.0]), np.array([1.0, 2.5]), np.array([1 + 2j, 3 - 1j])
+    found, angle = ted.function(lambda n, x, a: raised(n, x, a))(*given)
+    np.testing.assert_allclose(found, [1.6449340668482264, -0.2362040516417271], rtol=1e-12)
+    np.testing.assert_allclose(angle, np.full(2, np.pi / 4), atol=1e-14)
+
+
 def test_quantized_numbers_are_integers_with_a_scale() -> None:
     kind = "tensor<2x!quant.uniform<i8:f32, 0.5:-20>>"
     text = f"""
