@@ -75,8 +75,10 @@ def operation(
         divisor = text.choose(
             [n for n in (-3, -1, 2, 5, 7) if n != -1] + [2 ** (bits(kind) - 1) - 1]
         )
-        lines = [f"{name}c = arith.constant {literal(divisor, kind, suffix)}",
-                 f"{name} = arith.{text.choose(DIVISIONS)} {first}, {name}c : {suffix}"]  # fmt: skip
+        lines = [
+            f"{name}c = arith.constant {literal(divisor, kind, suffix)}",
+            f"{name} = arith.{text.choose(DIVISIONS)} {first}, {name}c : {suffix}",
+        ]
         return lines, name, True, LARGEST
     if part == "int" and roll == 1:
         count = text.number(0, bits(kind) - 1)
@@ -178,8 +180,8 @@ def generic(text: Text) -> None:
     made = text.name()
     kinds = ", ".join(f'"{i}"' for i in iterators)
     text.lines.append(
-        f"{made}:{results} = linalg.generic {{indexing_maps = [{', '.join(maps)}], iterator_types = "
-        f"[{kinds}]}} ins({ins[0]} : {ins[1]}) outs({outs[0]} : {outs[1]}) {{\n^bb0({arguments}):\n"
+        f"{made}:{results} = linalg.generic {{indexing_maps = [{', '.join(maps)}], "
+        f"iterator_types = [{kinds}]}} ins({ins[0]} : {ins[1]}) outs({outs[0]} : {outs[1]}) {{\n^bb0({arguments}):\n"
         + "\n".join(lines)
         + f"\nlinalg.yield {', '.join(n for n, _ in names)} : {', '.join([kind] * results)}\n"
         f"}} -> ({outs[1]})"

@@ -13,7 +13,10 @@ from ted.raising.values import unraisable
 
 
 def results_of(op: ir.Operation, operands: Sequence[Expr]) -> list[Expr]:
-    """The values of the map of an op at its operands: those of its dims, then of its symbols."""
+    """The values of the map of an op at its operands: those of its dims, then of its symbols.
+
+    Raises: VerifyError for an expression that is not affine.
+    """
     access = ir.AffineMapAttr(op.attributes["map"]).value
     return [_value(op, e, operands, access.n_dims) for e in access.results]
 

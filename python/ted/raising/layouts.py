@@ -107,7 +107,10 @@ def unpack(reader: Reader, op: ir.Operation) -> list[Value]:
 
 
 def gather(reader: Reader, op: ir.Operation) -> list[Value]:
-    """Slices at coordinates that are data; one outside is an error when the program runs."""
+    """Slices at coordinates that are data; one outside is an error when the program runs.
+
+    Raises: VerifyError for a slice of another rank.
+    """
     tensor, indices = (wrap(reader.tensor(v)) for v in op.operands)
     dims, shape = _numbers(op, "gather_dims"), _shape(op.results[0], op)
     points = indices.ndim - 1
@@ -132,7 +135,10 @@ def _window(op: ir.Operation, rank: int, dims: Sequence[int], at: Sequence[Any])
 
 
 def scattered(reader: Reader, op: ir.Operation) -> list[Value]:
-    """Slices put at coordinates that are data."""
+    """Slices put at coordinates that are data.
+
+    Raises: VerifyError for a slice of another rank.
+    """
     source, target, indices = (wrap(reader.tensor(v)) for v in op.operands)
     dims, points = _numbers(op, "scatter_dims"), indices.ndim - 1
     places = list(range(points, source.ndim))

@@ -217,11 +217,12 @@ class Raised:
 
 
 def from_mlir(source: Any, name: str | None = None, calls: Calls = MappingProxyType({})) -> Raised:
-    """The function of a module of MLIR in linalg, StableHLO, tensor, scf, arith and math, or ted.
+    """The function of a module of MLIR in linalg, StableHLO, tensor, scf, affine and arith, or ted.
 
     `source` is the text, the bytecode or a module of ted's binding; `name` is the function, the
     only one or `main` if it is not said. `calls` has functions of ted by the targets of
-    `stablehlo.custom_call`, which take its tensors and give its results.
+    `stablehlo.custom_call` and the names of composites, which take their tensors and give their
+    results.
     Raises: FrontendError for what is no module or has no such function; VerifyError for an op, a
     type or a size that has no equations.
     """
