@@ -181,7 +181,8 @@ def generic(text: Text) -> None:
     kinds = ", ".join(f'"{i}"' for i in iterators)
     text.lines.append(
         f"{made}:{results} = linalg.generic {{indexing_maps = [{', '.join(maps)}], "
-        f"iterator_types = [{kinds}]}} ins({ins[0]} : {ins[1]}) outs({outs[0]} : {outs[1]}) {{\n^bb0({arguments}):\n"
+        f"iterator_types = [{kinds}]}} ins({ins[0]} : {ins[1]}) "
+        f"outs({outs[0]} : {outs[1]}) {{\n^bb0({arguments}):\n"
         + "\n".join(lines)
         + f"\nlinalg.yield {', '.join(n for n, _ in names)} : {', '.join([kind] * results)}\n"
         f"}} -> ({outs[1]})"
