@@ -111,7 +111,7 @@ class Function(Decorator):
 
     def _looked_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the program of equal calls, which is made for the first one."""
-        arrays: list[Any] = []
+        arrays: Any = []
         key = None if kwargs else call_key(args, arrays)
         found = None if key is None else self._find(key)
         if isinstance(found, Constants):

@@ -54,7 +54,7 @@ def traced_on_numbers(
 ) -> tuple[Trace | None, frozenset[int]]:
     """The function traced on its numbers as inputs, and the leaves whose values it asks for.
 
-    Raises: what `fn` raises for the numbers themselves.
+    What `fn` raises for the numbers themselves is raised.
     """
     numbers = signature.numbers
     if not numbers:

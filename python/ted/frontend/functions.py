@@ -230,7 +230,10 @@ def trace(
 
 
 def trace_signature(fn: Callable[..., Any], signature: Signature) -> Trace:
-    """Trace for a signature that is already known."""
+    """Trace for a signature that is already known.
+
+    Raises: FrontendError for a result that is not made of tensors, a list where `fn` has an array.
+    """
     pairs = list(zip(signature.leaves, signature.names, strict=True))
     inputs = [leaf.placeholder(name) for leaf, name in pairs if isinstance(leaf, Input)]
     left = iter(inputs)

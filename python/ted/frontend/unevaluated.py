@@ -37,7 +37,7 @@ def refuse(what: str, value: object, advice: str) -> NoReturn:
 def without_value(message: str, value: object) -> FrontendError:
     """The error of what asks for a value; `asked` is the expression."""
     error = FrontendError(message, here())
-    error.asked = value
+    vars(error)["asked"] = value
     return error
 
 

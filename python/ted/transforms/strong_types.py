@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ted.ir.dtypes import FLOAT64, INT64, WEAK_FLOAT, WEAK_INT, is_weak_type, strong
+from ted.ir.dtypes import FLOAT64, INT64, WEAK_FLOAT, WEAK_INT, DType, is_weak_type, strong
 from ted.ir.equations import (
     Equation,
     Tensor,
@@ -60,7 +60,7 @@ def _is_weak(tensor: Tensor) -> bool:
     return is_weak_type(tensor.dtype) or any(map(is_weak_type, _types(tensor)))
 
 
-def _types(tensor: Tensor) -> Iterator[object]:
+def _types(tensor: Tensor) -> Iterator[DType]:
     return (node.dtype for e in tensor.equations for node in postorder(*e.expressions))
 
 
