@@ -42,5 +42,5 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = naming(value, name) if inspect.isfunction(value) else value
+    globals()[name] = naming(value, name, "ted") if inspect.isfunction(value) else value
     return globals()[name]

@@ -149,9 +149,7 @@ def taken_over(system: System, donate: Sequence[Tensor]) -> dict[int, int]:
     Raises: CompileError for a donated tensor that is no input or fits no output.
     """
     if not is_several(donate):
-        raise CompileError(
-            f"compile: donate takes a list of inputs of the function, got {donate!r}"
-        )
+        raise CompileError(f"compile: donate takes a list of inputs, got {donate!r}")
     found: dict[int, int] = {}
     for tensor in donate:
         node = tensor.node if isinstance(tensor, Tensor) else None

@@ -6,6 +6,7 @@ After:  build/f/f.h, build/f/libf.a, libted_runtime.a: `f(&arguments, &report)` 
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,6 +68,8 @@ def export(
     Raises: CompileError for what is no compiled function for a CPU, names that C does not have,
     versions that do not go together, a folder that cannot be written, missing tools.
     """
+    if not isinstance(folder, (str, os.PathLike)):
+        raise CompileError(f"export: folder is a path, got {folder!r}")
     _check_choice("library", library, KINDS)
     _check_choice("runtime", runtime, RUNTIMES)
     interfaces = [_interface(*pair) for pair in _named(functions)]
@@ -82,7 +85,7 @@ def export(
 
 
 def _check_choice(what: str, given: object, choices: Sequence[str]) -> None:
-    if given not in choices:
+    if not isinstance(given, str) or given not in choices:
         raise CompileError(f"export: {what} is one of {', '.join(choices)}, got {given!r}")
 
 

@@ -44,6 +44,7 @@ from ted.frontend.functions import (
     with_constants,
 )  # fmt: skip
 from ted.frontend.tensors import wrap
+from ted.frontend.trees import flatten as flatten_tree
 from ted.machine import Cpu
 from ted.options import CompileOptions
 from ted.runtime.calls import declined
@@ -112,7 +113,11 @@ class Function(Decorator):
     def _looked_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the program of equal calls, which is made for the first one."""
         arrays: Any = []
-        key = None if kwargs else call_key(args, arrays)
+        try:
+            key = None if kwargs else call_key(args, arrays)
+        except RecursionError:
+            flatten_tree(args)  # which refuses a nest that holds itself
+            raise
         found = None if key is None else self._find(key)
         if isinstance(found, Constants):
             key, arrays = found.key(key, arrays), found.left(arrays)

@@ -16,7 +16,7 @@ from ted.api.lifting import fitted, lift, with_floats
 from ted.api.options import options_for
 from ted.api.wanted_arguments import Argnums, check_floats, result_and_aux, wanted_arguments
 from ted.errors import DerivativeError
-from ted.frontend.checks import check_callable
+from ted.frontend.checks import called, check_callable
 from ted.frontend.complex_pairs import Complex
 from ted.frontend.functions import as_tensor
 from ted.frontend.notes import recording
@@ -89,7 +89,7 @@ def _differentiated(
         lifted = lift(wanted.with_floats(args, kwargs))
         positional, keywords = lifted.arguments
         chosen = wanted.of(positional, keywords)
-        result = fn(*positional, **keywords)
+        result = called("grad", "fn(*args)", fn, *positional, **keywords)
         value, *aux = result_and_aux(result, "grad") if has_aux else (result,)
         _check_scalar(value)
         found = wanted.nested(_gradients(value, None, chosen))

@@ -20,7 +20,7 @@ from ted.api.options import options_for
 from ted.api.overrides import batched
 from ted.api.wanted_arguments import Argnums, result_and_aux, wanted_arguments
 from ted.errors import DerivativeError
-from ted.frontend.checks import check_callable
+from ted.frontend.checks import called, check_callable, flag
 from ted.frontend.functions import as_tensor
 from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import NestsDiffer, Tree, flatten, spread, unflatten
@@ -47,7 +47,7 @@ def jvp(
     the derivative has the nest and the shapes of the result (zeros for results of integers).
     `target` and `deterministic` are those of `ted.function`: without them, those of `fn`.
     Raises: DerivativeError for a tangent of another shape, or for an integer primal; CompileError
-    for an unknown target.
+    for an unknown target; FrontendError for a function of other parameters.
     """
 
     if not callable(fn) or not all(isinstance(v, (tuple, list)) for v in (primals, tangents)):
@@ -56,12 +56,14 @@ def jvp(
             f"{type(fn).__name__}, {type(primals).__name__} and {type(tangents).__name__}"
         )
 
+    has_aux = flag(has_aux, "jvp: has_aux")
+
     @functools.wraps(fn)
     def pushed(primals: Any, tangents: Any) -> Any:
         lifted = lift((with_floats(tuple(primals), primals), tuple(tangents)))
         positions, directions = lifted.arguments
         moving = _moving(positions, directions)
-        result = fn(*positions)
+        result = called("jvp", "fn(*primals)", fn, *positions)
         result, *aux = result_and_aux(result, "jvp") if has_aux else (result,)
         leaves, tree = flatten(result)
         outputs = [as_tensor(value, path, "jvp") for path, value in leaves]

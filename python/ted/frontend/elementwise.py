@@ -71,7 +71,10 @@ def vectorize(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def operated(name: str, apply: Callable[[Any, Any], Any], says: str) -> Callable[..., Any]:
-    """The function of an operator of Python, and what its documentation says."""
+    """The function of an operator of Python, and what its documentation says.
+
+    Raises: FrontendError for numbers of Python that the operator does not take.
+    """
 
     def function(a: Any, b: Any) -> Any:
         if isinstance(a, Scalar) or isinstance(b, Scalar):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -375,7 +376,8 @@ def _on_host(value: Any) -> Any:
 
 def _is_array(value: Any) -> bool:
     """Classes of numbers, as `np.float32`, have both attributes, too."""
-    return hasattr(value, "shape") and hasattr(value, "dtype") and type(value) is not type
+    is_one = hasattr(value, "shape") and hasattr(value, "dtype")
+    return is_one and not isinstance(value, (type, ModuleType))
 
 
 def _leaf(value: Any, what: str) -> Any:

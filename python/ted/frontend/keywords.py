@@ -116,13 +116,15 @@ def accepting(
 
     With those it is what the table `on_complex` has by its name, unless it takes them itself. Its
     home is the module, as a name of which it is found again when it is pickled.
+
+    Raises: FrontendError for complex numbers that the function does not take.
     """
     if not inspect.isfunction(function):
         return function
     form = inspect.signature(function)
     parameters = form.parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return naming(function, name)
+        return naming(function, name, module)
     known = {p.name: p for p in parameters.values() if p.kind is not p.VAR_POSITIONAL}
     names, takes_complex = frozenset(known), takes_complex or function.__name__ in OF_NESTS
     types = _places_of_types(function.__name__, parameters)
@@ -142,8 +144,7 @@ def accepting(
             return applied(function.__name__, *bound.args, **bound.kwargs)
         return function(*args, **options)
 
-    call = naming(functools.wraps(function)(accepted), name)
-    call.__module__, call.__qualname__ = module, name
+    call = naming(functools.wraps(function)(accepted), name, module)
     vars(call)["__signature__"] = _signature(form, function.__name__)
     return call
 
@@ -152,8 +153,13 @@ def accepting(
 _OF_USERS = ("ted.frontend.methods", "ted.frontend.tensors", "ted.frontend.numpy_names")
 
 
-def naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The function, whose errors say which function the user called."""
+def naming(
+    function: Callable[..., Any], name: str, module: str | None = None
+) -> Callable[..., Any]:
+    """The function, whose errors say which function the user called; its home is the module.
+
+    As a name of that it is found again when it is pickled.
+    """
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
@@ -168,6 +174,8 @@ def naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
                 error.prefix(name)
             raise
 
+    if module is not None:
+        call.__module__, call.__qualname__ = module, name
     return call
 
 
@@ -185,12 +193,12 @@ def public_names(namespace: Mapping[str, Any]) -> list[str]:
     return sorted(name for name in found if not name.startswith("_"))
 
 
-def named(namespace: dict[str, Any]) -> list[str]:
-    """The public names of a package, whose functions are made `naming` at once."""
+def named(namespace: dict[str, Any], module: str) -> list[str]:
+    """The public names of a package, whose functions are made `naming` at once, of this module."""
     names = public_names(namespace)
     for name in names:
         if inspect.isfunction(namespace[name]):
-            namespace[name] = naming(namespace[name], name)
+            namespace[name] = naming(namespace[name], name, module)
     return names
 
 

@@ -42,7 +42,10 @@ functions: dict[str, Callable[..., Any]] = {}
 
 
 class Tensor(Unevaluated):
-    """A tensor expression: a placeholder, or the result of an equation."""
+    """A tensor expression: a placeholder, or the result of an equation.
+
+    Raises: FrontendError for what is no node of a program: `ted.constant` makes one of an array.
+    """
 
     __slots__ = ("__weakref__", "node")
 

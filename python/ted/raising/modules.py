@@ -232,6 +232,8 @@ def from_mlir(source: Any, name: str | None = None, calls: Calls = MappingProxyT
         raise FrontendError(f"from_mlir: takes text, bytecode or a module of MLIR, got {kind}")
     with module.context:
         found = list(map(symbol_name, functions(module)))
+        if name is not None and not isinstance(name, str):
+            raise FrontendError(f"from_mlir: name is the name of a function, got {name!r}")
         wanted = name or (found[0] if len(found) == 1 else "main")
         if wanted not in found:
             raise FrontendError(

@@ -40,7 +40,7 @@ def __getattr__(name: str) -> Any:
         raise missing(__name__, name, __all__)
     value = getattr(importlib.import_module(_EXPORTS[name]), name)
     if inspect.isfunction(value):
-        value = importlib.import_module("ted.frontend.keywords").naming(value, name)
+        value = importlib.import_module("ted.frontend.keywords").naming(value, name, __name__)
     globals()[name] = value
     return value
 

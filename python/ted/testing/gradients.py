@@ -72,7 +72,8 @@ def check_grads(
     outputs, inputs and heads: what `ted.differentiate` does, by default; `push` gives tangents of
     the outputs from outputs, inputs and tangents, as `ted.jvp` does.
     Raises: WrongDerivative, a DerivativeError, naming the argument or output and the element that
-    differ most; DerivativeError where there is nothing to check.
+    differ most; DerivativeError where there is nothing to check; FrontendError for what is no
+    function, or no number as a seed.
     """
     for name, given in (("evaluate", evaluate), ("derive", derive), ("push", push)):
         if given is not None:
