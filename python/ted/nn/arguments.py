@@ -59,11 +59,11 @@ def above_zero(value: Any, what: str) -> float:
 def within(numbers: Tensor, most: Extent, what: str) -> Tensor:
     """The integers as they are; one outside [0, most] is an error when the program runs.
 
-    It is that of an index: the tensor that it names is called `what`.
+    It is that of an index into a tensor that is named by the rule (`ted.errors.index_message`).
     """
-    name = "".join(c if c.isalnum() else "_" for c in what)
-    known = ted.compute((most + 1,), lambda i: i, dtype="int64", name=name)
-    return ted.compute(numbers.shape, lambda *i: known[numbers[i]], name=name)
+    rule = f"{what}: must be in [0, {most}], got"
+    known = ted.compute((most + 1,), lambda i: i, dtype="int64", name=rule)
+    return ted.compute(numbers.shape, lambda *i: known[numbers[i]], name=what)
 
 
 LAYOUTS = {1: ("NLC", "NCL"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}

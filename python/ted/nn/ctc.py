@@ -72,15 +72,15 @@ def _sequences(
     most = checks.integer(labels.shape[-1], f"{what}: extent")
     given = sizes.node.constant
     longest = min(most, time) if given is None or not count else max(given.range[1], 0)
-    spans = within(spans, time, f"input_lengths of {what}")
-    sizes = within(sizes, most, f"target_lengths of {what}")
+    spans = within(spans, time, f"{what}: input_lengths")
+    sizes = within(sizes, most, f"{what}: target_lengths")
     return labels if labels.ndim == 2 else _rows(labels, sizes, longest), spans, sizes
 
 
 def _rows(labels: Tensor, sizes: Tensor, width: int) -> Tensor:
     """A row of `width` labels for each sequence, of labels one behind the other."""
     left = ted.reshape(labels.shape[0] - ted.sum(sizes), (1,))  # 0, or an error
-    left = within(left, 0, "labels behind all target_lengths of ctc_loss")
+    left = within(left, 0, "ctc_loss: labels behind all target_lengths")
     begins = ted.cumsum(sizes, 0) - sizes + left[0]
 
     def element(n: Any, k: Any) -> Any:

@@ -151,8 +151,8 @@ def _bags(
     what = "embedding_bag"
     if offsets.shape[0] == 0:
         fail(f"{what}: offsets must say where one bag at least begins or ends, got none")
-    first = within(offsets[:1], 0, f"first of offsets of {what}")  # 0, or an error
-    begins = within(offsets, ids.shape[0], f"offsets of {what}")
+    first = within(offsets[:1], 0, f"{what}: the first of offsets")  # 0, or an error
+    begins = within(offsets, ids.shape[0], f"{what}: offsets")
     begun = ted.cumsum(ted.bincount(begins, ids.shape[0] + 1), 0)
     owner = begun[:-1] - 1 - first[0]
     every = ted.full(ids.shape, True, "bool")

@@ -348,7 +348,7 @@ def _max_unpool(rank: int) -> Callable[..., Any]:
         rows = ted.compute(values.shape, lambda n, c, s: n, dtype="int64")
         columns = ted.compute(values.shape, lambda n, c, s: c, dtype="int64")
         size = math.prod(sizes)
-        places = within(places, size - 1, f"indices of {what}")
+        places = within(places, size - 1, f"{what}: indices")
         found = ted.scatter((n, c, size), (rows, columns, places), values, "set", 0)
         return ted.transpose(found.reshape((n, c, *sizes)), first)
 

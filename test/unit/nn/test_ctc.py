@@ -87,10 +87,16 @@ def test_another_blank_and_no_labels() -> None:
     ("given", "text"),
     [
         ((TARGETS + 3, SPANS, SIZES), "tensor log_probs has extent 4 in dim 2, got index"),
-        ((TARGETS, SPANS + 1, SIZES), "input_lengths_of_ctc_loss has extent 7 .* got index 7"),
-        ((TARGETS, -SPANS, SIZES), "input_lengths_of_ctc_loss has extent 7 .* got index -"),
-        ((TARGETS % 4, SPANS, SIZES + 1), "target_lengths_of_ctc_loss has extent 4 .* index 4"),
-        ((FLAT[:-1], SPANS, SIZES), "labels_behind_all_target_lengths_of_ctc_loss .* index -1"),
+        (
+            (TARGETS, SPANS + 1, SIZES),
+            r"ctc_loss: input_lengths: must be in \[0, 6\], got 7, at test_ctc",
+        ),
+        ((TARGETS, -SPANS, SIZES), r"input_lengths: must be in \[0, 6\], got -"),
+        ((TARGETS % 4, SPANS, SIZES + 1), r"target_lengths: must be in \[0, 3\], got 4"),
+        (
+            (FLAT[:-1], SPANS, SIZES),
+            r"labels behind all target_lengths: must be in \[0, 0\], got -1",
+        ),
     ],
 )
 def test_labels_and_lengths_outside_are_errors_of_the_program(given: Any, text: str) -> None:
