@@ -50,6 +50,11 @@ def _number(like: Expr, value: float) -> Expr:
     return const(value, like.dtype)
 
 
+def _is_not(x: Expr, value: float) -> Expr:
+    """Whether x is another number, or NaN."""
+    return compare("ne", x, _number(x, value))
+
+
 def _square(x: Expr) -> Expr:
     return mul(x, x)
 
@@ -108,7 +113,7 @@ def _atan(node: Expr, g: Expr) -> list[Contribution]:
     size = apply("stop_gradient", apply("maximum", one, apply("abs", node.args[0])))
     r = div(one, size)
     scaled = div(mul(g, r), add(_square(r), _square(mul(node.args[0], r))))
-    return [(0, TRUE, mul(scaled, r))]
+    return [(0, _is_not(size, math.inf), mul(scaled, r))]
 
 
 def _extremum(first_wins: Callable[[Expr, Expr], Expr]) -> Rule:
@@ -279,11 +284,11 @@ def _is_power_of_power(e: Expr) -> bool:
 
 
 def _finite(x: Expr) -> Expr:
-    return compare("lt", apply("abs", x), _number(x, math.inf))
+    return _is_not(apply("abs", x), math.inf)
 
 
 def _above_minus_infinity(x: Expr) -> Expr:
-    return compare("lt", _number(x, -math.inf), x)
+    return _is_not(x, -math.inf)
 
 
 # Operation -> the argument that it is flat in far out, and the condition that this is not infinite.

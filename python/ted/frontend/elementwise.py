@@ -172,7 +172,8 @@ def hypot(a: Any, b: Any) -> Any:
         return math.hypot(a, b)
     size = stop_gradient(maximum(absolute(a), absolute(b)) * 1.0)
     length = size * sqrt(square(a / size) + square(b / size))
-    edge = where(isinf(a) | isinf(b), math.inf, size)  # infinite also beside NaN
+    endless = where(isinf(a), absolute(a), absolute(b))  # infinite also beside NaN
+    edge = where(isinf(a) | isinf(b), endless * 1.0, size)
     return where((size > 0) & (size < math.inf), length, edge)
 
 

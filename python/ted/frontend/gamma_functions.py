@@ -57,7 +57,7 @@ def lgamma(x: Any) -> Any:
     endless = x == math.inf
     right = lgamma_right(where(below, 1 - x, where(endless, 1.0, x)))
     value = where(below, math.log(math.pi) - log(sine) - right, right)
-    value = where(x == 0, -log(x), where(endless, x * log(x), value))
+    value = where(x == 0, -log(x), where(endless, math.inf * x, value))
     return where(x < -_WHOLE, where(x > -math.inf, math.inf + steep_zero(x), -math.inf * x), value)
 
 

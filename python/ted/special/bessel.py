@@ -51,7 +51,7 @@ def _i(order: int, x: Any, scaled: bool) -> Any:
         outer = where(size == math.inf, 0.0, outer)
     else:  # in two factors, as exp(x) is infinite a little before I is
         half = exp(0.5 * high)
-        outer = where(size == math.inf, size * size, outer * half * half)
+        outer = where(size == math.inf, exp(size), outer * half * half)
     if order:
         outer = where(x < 0, -outer, outer)
     return where(near, inner, where(size >= 20, outer, math.nan))

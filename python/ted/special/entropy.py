@@ -42,7 +42,8 @@ def rel_entr(x: Any, y: Any) -> Any:
     near = (top < 2 * bottom) & (bottom < 2 * top)
     close = log1p(where(near, top - bottom, 0.0) / bottom)
     value = top * where(near, close, log(top) - log(bottom))
-    outside = where((x == 0) & (y >= 0), -sqrt(x), math.inf)  # with the slope of a logarithm of 0
+    endless = where((x > 0) & (y == 0), -x * log(y), math.inf)
+    outside = where((x == 0) & (y >= 0), -sqrt(x), endless)  # with the slope of a logarithm of 0
     return where(inside, value, where((x != x) | (y != y), math.nan, outside))
 
 
