@@ -19,6 +19,7 @@ _PUBLIC = {
     "ted.spectral.eigen": ("eigh", "eigvalsh"),
     "ted.spectral.exponential": ("expm",),
     "ted.spectral.inverses": ("matrix_rank", "pinv"),
+    "ted.spectral.matrix_functions": ("funm",),
     "ted.spectral.reflections": ("householder_product", "qr"),
     "ted.spectral.singular": ("svd", "svdvals"),
     "ted.spectral.solutions": ("inv", "solve"),

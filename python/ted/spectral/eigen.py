@@ -23,6 +23,7 @@ from ted.frontend.reductions import max, sum
 from ted.frontend.sorting import argsort
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import DType
+from ted.spectral.equal_values import equal_pairs, joined, reported, shared_values
 from ted.spectral.jacobi import orthogonal
 from ted.spectral.ranges import inverse_gaps, scaled, widened
 
@@ -40,14 +41,15 @@ def eigh(a: Any, UPLO: str = "L") -> Eigen:
     Only the lower triangle of `a` is read (the upper one for "U"), so gradients are those of its
     elements.  Vectors of equal eigenvalues are any basis, and signs are any: a gradient is right
     for what is the same for every choice.  Eigenvalues are equal to it where they differ by less
-    than n roundings of the greatest; the pair of their vectors has no slope then, which misses a
-    part where a function tells equal eigenvalues apart, as `v * f(w) @ v.T` does.
+    than n roundings of the greatest.  There it is right for eigenvalues alone (of several that are
+    equal the first is the least), and for vectors of others; what reads equal ones with their
+    vectors has the slope NaN: `funm` has that of functions of matrices, `v * f(w) @ v.T`.
     Shapes: a (..., n, n), w (..., n), v as a; of float16 and bfloat16 computed in float32.
     Raises: FrontendError when `a` is not square or not of floats, or for another UPLO.
     Source: Giles, Collected Matrix Derivative Results for Forward and Reverse Mode, section 3.1.
     """
-    full, dtype = _symmetric(a, UPLO, "eigh")
-    w, v = _eigh(full)
+    full, dtype = symmetric(a, UPLO, "eigh")
+    w, v = _joined(*_eigh(full))
     return Eigen(cast(w, dtype), cast(v, dtype))
 
 
@@ -56,11 +58,16 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
 
     Raises: FrontendError when `a` is not square or not of floats, or for another UPLO.
     """
-    full, dtype = _symmetric(a, UPLO, "eigvalsh")
+    full, dtype = symmetric(a, UPLO, "eigvalsh")
     return cast(_eigh(full)[0], dtype)
 
 
-def _symmetric(a: Any, triangle: str, what: str) -> tuple[Tensor, DType]:
+def eigensystem(a: Tensor) -> tuple[Tensor, Tensor]:
+    """The eigenvalues and vectors of whole matrices of a type to compute in."""
+    return _eigh(a)
+
+
+def symmetric(a: Any, triangle: str, what: str) -> tuple[Tensor, DType]:
     """The whole matrix of one triangle, of a type to compute in, and the type of results."""
     a, dtype = widened(square(a, what), what)
     checks.one_of(triangle, ("L", "U"), f"{what}: UPLO")
@@ -90,9 +97,14 @@ def _eigh(a: Tensor) -> tuple[Tensor, Tensor]:
     return w * back[..., 0], where(whole, v, nan)
 
 
+def _joined(w: Tensor, v: Tensor) -> tuple[Tensor, ...]:
+    return joined(w, [v], shared_values(w))
+
+
 @_eigh.defvjp
 def _eigh_adjoint(_: Any, outputs: Any, heads: Any) -> Tensor:
-    (w, v), (dw, dv) = outputs, heads
+    (w, v), (dw, dv) = _joined(*outputs), heads
     rows = matrix_transpose(v)
-    turns = inverse_gaps(w) * matmul(rows, dv)
+    equal = equal_pairs(w)
+    turns = reported(inverse_gaps(w) * reported(matmul(rows, dv), equal), equal)
     return matmul(v * expand_dims(dw, -2), rows) + matmul(matmul(v, turns), rows)

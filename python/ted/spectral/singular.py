@@ -13,6 +13,7 @@ from ted.api.custom import custom_vjp
 from ted.frontend import checks
 from ted.frontend.contraction import matmul
 from ted.frontend.creation import eye
+from ted.frontend.creation import full as filled
 from ted.frontend.dims import diagonal, matrix_transpose
 from ted.frontend.elementwise import cast, sqrt, to_tensor, where
 from ted.frontend.indexing import take_along_axis
@@ -22,7 +23,8 @@ from ted.frontend.locations import fail
 from ted.frontend.reductions import sum
 from ted.frontend.sorting import argsort
 from ted.frontend.tensors import Tensor
-from ted.ir.dtypes import DType
+from ted.ir.dtypes import BOOL, DType
+from ted.spectral.equal_values import equal_pairs, joined, reported, shared_values
 from ted.spectral.jacobi import orthogonal
 from ted.spectral.ranges import inverse_gaps, reciprocals, scaled, widened
 from ted.spectral.reflections import reflected
@@ -51,8 +53,8 @@ def svd(a: Any, full_matrices: bool = True) -> SVD:
     """u, falling s >= 0 and vh with a = u * s @ vh, u and vh.T with orthonormal columns.
 
     Signs and bases for equal values are any: a gradient is right for what is the same for every
-    choice, as `eigh` says, and vectors of the value 0 and the further columns of full matrices have
-    no slope.
+    choice and NaN otherwise, as `eigh` says.  So it is NaN for the further columns of full
+    matrices, and, with more rows than columns or more columns than rows, for vectors of a value 0.
     Shapes: a (..., m, n), s (..., k), u (..., m, k), vh (..., k, n) with k = min(m, n); u and vh
     square for full matrices.
     Raises: FrontendError for what is no matrix of floats.
@@ -61,6 +63,7 @@ def svd(a: Any, full_matrices: bool = True) -> SVD:
     a, dtype = matrices(a, "svd")
     full = checks.flag(full_matrices, "svd: full_matrices")
     u, s, vh = _svd(a, full)
+    s, u, vh = joined(s, [u, vh], _shared(a, s))
     return SVD(cast(u, dtype), cast(s, dtype), cast(vh, dtype))
 
 
@@ -106,17 +109,43 @@ def _factors(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return where(whole, u, nan), s * back[..., 0], where(whole, rows[..., n:], nan)
 
 
+def _shared(a: Tensor, s: Tensor) -> Tensor:
+    """The values that others equal, and those of a rectangle that are 0."""
+    shared = shared_values(s)
+    return shared if a.shape[-2] == a.shape[-1] else shared | (reciprocals(s) == 0)
+
+
 @_factors.defvjp
-def _factors_adjoint(_: Any, outputs: Any, heads: Any) -> Tensor:
-    (full, s, vh), (dfull, ds, dvh) = outputs, heads
+def _factors_adjoint(inputs: Any, outputs: Any, heads: Any) -> Tensor:
+    (_, found, _), (dfull, ds, dvh) = outputs, heads
+    s, full, vh = joined(found, [outputs[0], outputs[2]], _shared(inputs[0], found))
     n = s.shape[-1]
     u, du, dv = full[..., :n], dfull[..., :n], matrix_transpose(dvh)
     ut, row, column = matrix_transpose(u), expand_dims(s, -2), expand_dims(s, -1)
+    equal = equal_pairs(s)
     # 1 / (s_k^2 - s_j^2)
     gaps = inverse_gaps(s) / where(column + row > 0, column + row, 1)
-    left, right = matmul(ut, du), matmul(vh, dv)
-    left, right = gaps * (left - matrix_transpose(left)), gaps * (right - matrix_transpose(right))
-    inner = left * row + column * right
+
+    def turned(x: Tensor) -> Tensor:
+        x = reported(x, equal)
+        return reported(gaps * (x - matrix_transpose(x)), equal)
+
+    inner = turned(matmul(ut, du)) * row + column * turned(matmul(vh, dv))
+    inner = reported(inner, equal)
     found = matmul(matmul(u, inner) + u * expand_dims(ds, -2), vh)
-    beside = du - matmul(u, matmul(ut, du))
-    return found + matmul(beside, expand_dims(reciprocals(s), -1) * vh)
+    if full.shape[-2] == n:
+        return found
+    return found + matmul(_beside(u, du, s), vh) + _further(dfull[..., n:])
+
+
+def _beside(u: Tensor, du: Tensor, s: Tensor) -> Tensor:
+    """What vectors move out of their span, over their values, which must not be 0."""
+    by = broadcast_to(expand_dims(reciprocals(s), -2), du.shape)
+    beside = reported(du - matmul(u, matmul(matrix_transpose(u), du)), by == 0)
+    return reported(by * beside, by == 0)
+
+
+def _further(head: Tensor) -> Tensor:
+    """0, or NaN where columns that fill a basis have a cotangent."""
+    lost = reported(head, filled(head.shape, True, BOOL))
+    return sum(lost, (-2, -1), keepdims=True)

@@ -99,20 +99,55 @@ def test_gradients_of_two_orders_are_those_of_torch() -> None:
     check_orders(lambda a: loss(ted, *ted.linalg.eigh(a), weights), other, a)
 
 
-@pytest.mark.slow
-def test_equal_eigenvalues_have_the_slopes_that_no_choice_of_vectors_changes() -> None:
-    a, weights = with_values(-1, -1, 2), symmetric(3)
+def rebuilt(a: Any, weights: Any) -> Any:
+    w, v = ted.linalg.eigh(a)
+    return ted.sum((v * w) @ v.T * weights)
 
-    x = ted.placeholder((3, 3), "float64", name="x")
-    w, v = ted.linalg.eigh(x)
-    onto = v[:, :2] @ v[:, :2].T
-    slopes = [ted.differentiate(f, [x])[0] for f in (ted.sum(w**2), ted.sum(onto * weights))]
-    first, second = ted.compile([x], slopes)(a)
-    np.testing.assert_allclose(first, np.tril(4 * a) - np.diag(np.diag(2 * a)), atol=1e-13)
-    p, far = (2 * np.eye(3) - a) / 3, (a + np.eye(3)) / 3
-    full = -(p @ weights @ far + far @ weights @ p) / 3  # of the sum over all pairs of both
-    expected = np.tril(2 * full) - np.diag(np.diag(full))
-    np.testing.assert_allclose(second, expected, atol=1e-13)
+
+def greatest(a: Any, weights: Any) -> Any:
+    w, v = ted.linalg.eigh(a)
+    return ted.sum(w[2] * v[:, 2:] @ v[:, 2:].T * weights)
+
+
+def cubes(a: Any, weights: Any) -> Any:
+    return ted.sum(ted.linalg.eigh(a)[0] ** 3) * weights[0, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("values", [(-1, -1, 2), (0, 0, 2)])
+def test_equal_eigenvalues_have_the_slopes_that_no_choice_of_vectors_changes(
+    values: tuple[int, ...],
+) -> None:
+    a, weights = with_values(*values), symmetric(3)
+    twice, far = values[0], values[2]
+    p, rest = (a - twice * np.eye(3)) / (far - twice), (far * np.eye(3) - a) / (far - twice)
+    part = far / (far - twice) * (p @ weights @ rest + rest @ weights @ p)
+    expected = {cubes: 3 * weights[0, 0] * a @ a, greatest: p @ weights @ p + part}
+    for f, full in expected.items():
+        slope = compiled(ted.grad(f), a, weights)
+        np.testing.assert_allclose(slope, np.tril(2 * full) - np.diag(np.diag(full)), atol=1e-12)
+        tangent = compiled(
+            lambda a, x, w, f=f: ted.jvp(lambda a: f(a, w), (a,), (x,))[1], a, a, weights
+        )
+        np.testing.assert_allclose(tangent, np.sum(np.tril(slope) * a), rtol=1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("a", [np.eye(3), np.zeros((3, 3)), with_values(1, 1, 2)], ids=str)
+def test_a_slope_that_vectors_of_equal_values_do_not_tell_is_none(a: Any) -> None:
+    """A finite one would be the diagonal of the right one, in the basis of the vectors."""
+    for weights in (symmetric(3), np.ones((3, 3))):
+        assert np.isnan(compiled(ted.grad(rebuilt), a, weights)[2]).all()
+
+        def tangent(a: Any, x: Any, weights: Any) -> Any:
+            return ted.jvp(lambda a: rebuilt(a, weights), (a,), (x,))[1]
+
+        assert np.isnan(compiled(tangent, a, symmetric(3), weights))
+
+
+def test_a_slope_of_vectors_at_equal_values_is_none() -> None:
+    slope = compiled(ted.grad(lambda a: ted.sum(ted.linalg.eigh(a)[1] ** 3)), np.eye(2))
+    assert np.isnan(slope[1]).all()
 
 
 @pytest.mark.slow

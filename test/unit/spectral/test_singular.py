@@ -85,6 +85,27 @@ def test_gradients_of_factors_are_those_of_torch() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("shape", "values"), [((2, 2), (0, 0)), ((2, 2), (1, 1)), ((3, 2), (1, 0)), ((2, 3), (1, 0))]
+)  # fmt: skip
+def test_a_slope_that_vectors_of_equal_values_do_not_tell_is_none(
+    shape: tuple[int, int], values: tuple[int, int]
+) -> None:
+    a = np.zeros(shape)
+    np.fill_diagonal(a, values)
+    weights, x = RANDOM.standard_normal(shape), RANDOM.standard_normal(shape)
+
+    def rebuilt(a: Any) -> Any:
+        u, s, vh = ted.linalg.svd(a, full_matrices=False)
+        return ted.sum((u * s) @ vh * weights)
+
+    assert np.isnan(compiled(ted.grad(rebuilt), a)).any()
+    assert np.isnan(compiled(lambda a: ted.jvp(rebuilt, (a,), (x,))[1], a))
+    squares = ted.grad(lambda a: ted.sum(ted.linalg.svd(a, False)[1] ** 2))
+    np.testing.assert_allclose(compiled(squares, a), 2 * a, atol=1e-13)
+
+
+@pytest.mark.slow
 def test_gradients_of_a_pseudo_inverse_are_those_of_torch() -> None:
     low = RANDOM.standard_normal((3, 1)) * np.array([1.0, 2.0])
     a = np.stack([low, np.eye(3, 2), RANDOM.standard_normal((3, 2))])
