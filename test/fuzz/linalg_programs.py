@@ -72,13 +72,10 @@ def operation(
     part = family(kind)
     roll = text.number(0, 5)
     if part == "int" and roll == 0:
-        divisor = text.choose(
-            [n for n in (-3, -1, 2, 5, 7) if n != -1] + [2 ** (bits(kind) - 1) - 1]
-        )
-        lines = [
-            f"{name}c = arith.constant {literal(divisor, kind, suffix)}",
-            f"{name} = arith.{text.choose(DIVISIONS)} {first}, {name}c : {suffix}",
-        ]
+        divisor = text.choose([-3, 2, 5, 7, 2 ** (bits(kind) - 1) - 1])
+        op = text.choose(DIVISIONS)
+        lines = [f"{name}c = arith.constant {literal(divisor, kind, suffix)}",
+                 f"{name} = arith.{op} {first}, {name}c : {suffix}"]  # fmt: skip
         return lines, name, True, LARGEST
     if part == "int" and roll == 1:
         count = text.number(0, bits(kind) - 1)
@@ -181,8 +178,8 @@ def generic(text: Text) -> None:
     kinds = ", ".join(f'"{i}"' for i in iterators)
     text.lines.append(
         f"{made}:{results} = linalg.generic {{indexing_maps = [{', '.join(maps)}], "
-        f"iterator_types = [{kinds}]}} ins({ins[0]} : {ins[1]}) "
-        f"outs({outs[0]} : {outs[1]}) {{\n^bb0({arguments}):\n"
+        f"iterator_types = [{kinds}]}} ins({ins[0]} : {ins[1]}) outs({outs[0]} : {outs[1]}) {{\n"
+        f"^bb0({arguments}):\n"
         + "\n".join(lines)
         + f"\nlinalg.yield {', '.join(n for n, _ in names)} : {', '.join([kind] * results)}\n"
         f"}} -> ({outs[1]})"

@@ -23,7 +23,7 @@ from ted.frontend.reductions import max, sum
 from ted.frontend.sorting import argsort
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import DType
-from ted.spectral.equal_values import equal_pairs, joined, reported, shared_values
+from ted.spectral.equal_values import equal_pairs, joined, reported, shared_values, with_own
 from ted.spectral.jacobi import orthogonal
 from ted.spectral.ranges import inverse_gaps, scaled, widened
 
@@ -63,12 +63,18 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
 
 
 def eigensystem(a: Tensor) -> tuple[Tensor, Tensor]:
-    """The eigenvalues and vectors of whole matrices of a type to compute in."""
+    """The eigenvalues and vectors of whole matrices of a type to compute in.
+
+    Raises: FrontendError for symbolic sizes.
+    """
     return _eigh(a)
 
 
 def symmetric(a: Any, triangle: str, what: str) -> tuple[Tensor, DType]:
-    """The whole matrix of one triangle, of a type to compute in, and the type of results."""
+    """The whole matrix of one triangle, of a type to compute in, and the type of results.
+
+    Raises: FrontendError when `a` is not square or not of floats, or for another triangle.
+    """
     a, dtype = widened(square(a, what), what)
     checks.one_of(triangle, ("L", "U"), f"{what}: UPLO")
 
@@ -106,5 +112,5 @@ def _eigh_adjoint(_: Any, outputs: Any, heads: Any) -> Tensor:
     (w, v), (dw, dv) = _joined(*outputs), heads
     rows = matrix_transpose(v)
     equal = equal_pairs(w)
-    turns = reported(inverse_gaps(w) * reported(matmul(rows, dv), equal), equal)
+    turns = reported(inverse_gaps(w) * reported(matmul(rows, dv), with_own(equal)), equal)
     return matmul(v * expand_dims(dw, -2), rows) + matmul(matmul(v, turns), rows)

@@ -38,6 +38,12 @@ def equal_pairs(x: Tensor) -> Tensor:
     return compute((*x.shape, n), element, name="equal_pairs")
 
 
+def with_own(equal: Tensor) -> Tensor:
+    """The pairs, and each value with itself that another one equals."""
+    shared = any(equal, -1)
+    return equal | compute(equal.shape, lambda *i: (i[-2] == i[-1]) & shared[i[:-1]], name="own")
+
+
 @custom_vjp
 def reported(x: Tensor, hidden: Tensor) -> Tensor:
     """x, but 0 where it is hidden, and NaN where it is and x is more than roundings of x.

@@ -24,7 +24,7 @@ from ted.frontend.reductions import sum
 from ted.frontend.sorting import argsort
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, DType
-from ted.spectral.equal_values import equal_pairs, joined, reported, shared_values
+from ted.spectral.equal_values import equal_pairs, joined, reported, shared_values, with_own
 from ted.spectral.jacobi import orthogonal
 from ted.spectral.ranges import inverse_gaps, reciprocals, scaled, widened
 from ted.spectral.reflections import reflected
@@ -127,7 +127,7 @@ def _factors_adjoint(inputs: Any, outputs: Any, heads: Any) -> Tensor:
     gaps = inverse_gaps(s) / where(column + row > 0, column + row, 1)
 
     def turned(x: Tensor) -> Tensor:
-        x = reported(x, equal)
+        x = reported(x, with_own(equal))
         return reported(gaps * (x - matrix_transpose(x)), equal)
 
     inner = turned(matmul(ut, du)) * row + column * turned(matmul(vh, dv))
