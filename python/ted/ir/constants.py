@@ -44,7 +44,9 @@ class Constant:
 
     @cached_property
     def range(self) -> tuple[int, int]:
-        """The least and the greatest of integers or bools."""
+        """The least and the greatest of integers or bools; 0 of none."""
+        if self.array.size == 0:
+            return 0, 0
         return int(self.array.min()), int(self.array.max())
 
     @cached_property

@@ -296,3 +296,10 @@ def test_a_power_has_the_sign_of_an_exponent_that_no_float_holds(
     np.testing.assert_array_equal(np.stack(known, 1), found)
     wanted = [sum(k * b ** ((k - 1) % 2) for k in exponents) for b in (-1, 1)]
     np.testing.assert_allclose(slopes[:2].astype("f8"), wanted, rtol=0.02)
+
+
+def test_a_known_array_without_elements_has_a_range() -> None:
+    x = ted.placeholder((3,), "float64")
+    none = ted.constant(np.zeros((0,), np.int64))
+    (found,) = interpreted([x], [ted.take(x, none) + ted.cast(none, "float64")])(np.ones(3))
+    assert found.shape == (0,)
