@@ -61,7 +61,26 @@ def prepare(module: ir.Module, rules: Container[str]) -> None:
             _legalize(op, OF_CHLO)
     for op in operations(module.operation):
         check_is_known(op)
+        if op.name == "stablehlo.convolution":
+            _turn_kernel(op)
     respell(module, respelled)
+
+
+def _turn_kernel(op: ir.Operation) -> None:
+    """A kernel that is read backwards is turned first: with groups the pass does not read it so."""
+    held = op.attributes.get("window_reversal", None)
+    if held is None or not any(ir.DenseBoolArrayAttr(held)):
+        return
+    labels = str(op.attributes["dimension_numbers"]).split("]x[")[1].split("]")[0].split(", ")
+    turned = [labels.index(str(k)) for k, turns in enumerate(ir.DenseBoolArrayAttr(held)) if turns]
+    kernel = op.operands[1]
+    dims = ir.DenseI64ArrayAttr.get(turned, op.context)
+    made = ir.Operation.create(
+        "stablehlo.reverse", [kernel.type], [kernel], {"dimensions": dims},
+        loc=op.location, ip=ir.InsertionPoint(op),
+    )  # fmt: skip
+    op.operands[1] = made.results[0]
+    del op.attributes["window_reversal"]
 
 
 def expand_indices(module: ir.Module) -> None:

@@ -118,6 +118,20 @@ def test_a_window_is_reduced_by_a_body_of_any_kind() -> None:
     check_grads(from_mlir(text), [x], order=2)
 
 
+def test_a_kernel_with_groups_is_read_backwards() -> None:
+    text = """
+func.func @main(%x: tensor<1x5x2xf64>, %k: tensor<1x3x4xf64>) -> tensor<1x3x4xf64> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[i, 0, o]->[b, 0, f],
+    window = {reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64}
+    : (tensor<1x5x2xf64>, tensor<1x3x4xf64>) -> tensor<1x3x4xf64>
+  return %0 : tensor<1x3x4xf64>
+}"""
+    x, k = np.arange(10.0).reshape(1, 5, 2), np.arange(12.0).reshape(1, 3, 4)
+    rows = [x[0, n : n + 3].repeat(2, axis=1) for n in range(3)]
+    (found,) = values(text, x, k)
+    np.testing.assert_allclose(found[0], [(row * k[0, ::-1]).sum(0) for row in rows])
+
+
 # ------------------------------------------------------------------ linear algebra
 
 TRIANGLE = """
