@@ -146,3 +146,11 @@ def test_slopes_are_those_of_closed_forms() -> None:
     arrays = [np.array(points) for points, _ in SLOPES.values()]
     for name, x, found in zip(SLOPES, arrays, run(program, *arrays), strict=True):
         np.testing.assert_allclose(found, SLOPES[name][1](x), rtol=1e-11, err_msg=name)
+
+
+def test_derivatives_of_the_digamma_function_on_both_sides_of_zero() -> None:
+    x = np.array([0.4, 3.0, 12.5, -0.3, -2.6])
+    found = run(lambda x: [special.polygamma(n, x) for n in range(4)], x)
+    with mp.workdps(30):
+        wanted = [[float(mp.polygamma(n, mp.mpf(v))) for v in x] for n in range(4)]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
