@@ -61,6 +61,8 @@ class Tests:
         found = [t for t, lines in self.lines.items() if span & lines.get(mutant.module, set())]
         if mutant.runs_at_import:  # the first test that imports a table is not all that read it
             found = list(self.lines)
+        elif not found:  # such as the default of an argument, which all calls read
+            found = [t for t, lines in self.lines.items() if mutant.module in lines]
         own = f"test_{mutant.module.rpartition('.')[2]}.py"
         found.sort(key=lambda t: (own not in t, mutant.module not in self.lines[t],
                                   -kills.get(t, 0), self.seconds[t]))  # fmt: skip

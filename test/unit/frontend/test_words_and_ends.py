@@ -91,7 +91,8 @@ def test_floats_and_their_positions_fit_one_number_up_to_an_extent() -> None:
     assert wide == [False, True, True, False]
 
 
-INFO: Any = ted.__array_namespace_info__()
+LIBRARY: Any = ted
+INFO = LIBRARY.__array_namespace_info__()
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "an end at infinity": (lambda: ted.histogram(T, 2, 0.0, math.inf), "lower < upper"),
     "ends the wrong way round": (lambda: ted.histogram(T, 2, 1.0, 0.0), "lower < upper"),

@@ -42,7 +42,7 @@ def test_values_of_a_group_are_those_of_torch(group: str) -> None:
 
 def entropy(reduction: str, **options: Any) -> tuple[Any, Any]:
     def theirs(x: Any) -> Any:
-        given = {k: torch.tensor(v) if k == "weight" else v for k, v in options.items()}
+        given: Any = {k: torch.tensor(v) if k == "weight" else v for k, v in options.items()}
         return F.cross_entropy(x, torch.tensor(LABELS), reduction=reduction, **given)
 
     return lambda x: nn.cross_entropy(x, LABELS, reduction=reduction, **options), theirs
@@ -50,7 +50,7 @@ def entropy(reduction: str, **options: Any) -> tuple[Any, Any]:
 
 def hinge(**options: Any) -> tuple[Any, Any]:
     def theirs(x: Any) -> Any:
-        given = {k: torch.tensor(v) if k == "weight" else v for k, v in options.items()}
+        given: Any = {k: torch.tensor(v) if k == "weight" else v for k, v in options.items()}
         return F.multi_margin_loss(x, torch.tensor(LABELS), **given)
 
     return lambda x: nn.multi_margin_loss(x, LABELS, **options), theirs
@@ -146,7 +146,7 @@ def test_schedules_at_the_first_steps() -> None:
 
 def test_gains_are_those_of_torch() -> None:
     convolutions = [f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)]
-    names = ("linear", "sigmoid", "tanh", "relu", "leaky_relu", "selu", *convolutions)
+    names: Any = ("linear", "sigmoid", "tanh", "relu", "leaky_relu", "selu", *convolutions)
     for name in names:
         assert nn.init.calculate_gain(name) == torch.nn.init.calculate_gain(name), name
 

@@ -108,7 +108,7 @@ def test_slopes_are_those_of_torch() -> None:
         return [ted.grad(lambda x, f=f: f(linalg, x))(x) for (f, _), x in pairs]
 
     for (name, (f, a)), found in zip(SLOPES.items(), run(program, *arrays), strict=True):
-        x = torch.tensor(a, requires_grad=True)
+        x: Any = torch.tensor(a, requires_grad=True)
         f(torch.linalg, x).backward()
         np.testing.assert_allclose(found, x.grad.numpy(), rtol=1e-8, atol=1e-9, err_msg=name)
 
