@@ -163,6 +163,8 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "no heads of keys": (lambda: nn.attention(HEADS[0], HEADS[1], HEADS[1]), "heads of keys"),
     "heads": (lambda: nn.attention(HEADS[0], HEADS[2], HEADS[2]), "heads of keys"),
     "channels": (lambda: nn.pixel_shuffle(IMAGES, 2), "a multiple of 2 \\* 2 channels"),
+    "channels of 3 * 3 pixels": (lambda: nn.pixel_shuffle(ted.placeholder((1, 2, 2, 6)), 3),
+                                 "a multiple of 3 \\* 3 channels"),
     "extents": (lambda: nn.adaptive_avg_pool2d(IMAGES, (1, 2, 3)), "output_size"),
     "negative decay": (lambda: nn.adagrad(0.1, weight_decay=-1.0), "adagrad"),
     "decay of the rate": (lambda: nn.adagrad(0.1, rate_decay=-1.0), "adagrad"),
