@@ -23,8 +23,9 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "autodiff.md"
 PUBLIC = {*ted.__all__, *ted.nn.__all__, *special.__all__}
 # Whole tensors, functions of integers, and names of the same function.
 NO_KINKS = {
-    "Any", "Tensor", "logsumexp", "cosine_similarity", "glu", "normalize", "softmin", "softmax", "log_softmax",
-    "igamma", "igammac", "psi", "bessel_j0", "bessel_j1", "expit", "gammaln", "annotations", "math",
+    "Any", "Tensor", "logsumexp", "cosine_similarity", "glu", "normalize", "softmin", "softmax",
+    "log_softmax", "igamma", "igammac", "psi", "bessel_j0", "bessel_j1", "expit", "gammaln",
+    "annotations", "math",
 }  # fmt: skip
 REDUCTIONS = "| expression | x | value | slope |"
 

@@ -80,9 +80,13 @@ TABLE = _rows(
     ("tensor.extract_slice tensor.insert_slice tensor.parallel_insert_slice", SLICE),
     ("tensor.pad", {"static_low": READ, "static_high": SHAPES, "nofold": STORED, **SEGMENTS}),
     ("tensor.gather", {"gather_dims": READ, "unique": PROMISE}),
+    ("tensor.scatter", {"scatter_dims": READ, "unique": PROMISE}),
+    ("ub.poison", {"value": UNDEFINED}),
+    ("bufferization.materialize_in_destination", {"restrict": STORED, "writable": STORED}),
     ("bufferization.alloc_tensor", {"memory_space": STORED, **SEGMENTS}),
     ("scf.* cf.*", {}),
     ("scf.for", {"unsignedCmp": READ}),
+    ("scf.parallel", SEGMENTS),
     ("scf.forall", {"mapping": STORED, "staticLowerBound": READ, "staticUpperBound": READ,
                     "staticStep": READ, **SEGMENTS}),
     ("scf.index_switch", {"cases": READ}),
@@ -112,6 +116,11 @@ TABLE = _rows(
     ("""stablehlo.cbrt stablehlo.cosine stablehlo.exponential stablehlo.exponential_minus_one
      stablehlo.log stablehlo.log_plus_one stablehlo.logistic stablehlo.rsqrt stablehlo.sine
      stablehlo.sqrt stablehlo.tan stablehlo.tanh""", {"result_accuracy": _default_accuracy}),
+    ("""stablehlo.batch_norm_grad stablehlo.batch_norm_inference
+     stablehlo.batch_norm_training""", {"epsilon": READ, "feature_index": READ}),
+    ("stablehlo.cholesky", {"lower": READ}),
+    ("stablehlo.tuple", {}),
+    ("stablehlo.get_tuple_element", {"index": READ}),
     ("stablehlo.broadcast", {"broadcast_sizes": READ}),
     ("stablehlo.broadcast_in_dim", {"broadcast_dimensions": READ}),
     ("stablehlo.compare", {"compare_type": READ, "comparison_direction": READ}),
