@@ -58,7 +58,7 @@ def by_jax(source: str, arrays: list[Any]) -> list[Any]:
     """The results of a text by XLA, as JAX runs it on the CPU."""
     import jax
     from jax._src import xla_bridge
-    from jax._src.lib import xla_client
+    from jaxlib import xla_client
 
     with jax.enable_x64(True):
         client = xla_bridge.get_backend("cpu")

@@ -11,7 +11,7 @@ lets every tool drop them, and so do we.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 
 from ted.ir.dtypes import BY_MLIR, accumulator
@@ -54,7 +54,7 @@ def _own_algorithm(op: ir.Operation, value: ir.Attribute) -> str | None:
     return f"that of {', '.join(kinds)} with sums in {', '.join(sorted(sums))}"
 
 
-def _rows(*rows: tuple[str, dict[str, str | Test]]) -> dict[str, dict[str, str | Test]]:
+def _rows(*rows: tuple[str, Mapping[str, str | Test]]) -> dict[str, dict[str, str | Test]]:
     """By name or pattern; a pattern's attributes are those of every operation that it fits."""
     found: dict[str, dict[str, str | Test]] = {}
     for names, attributes in rows:

@@ -155,7 +155,9 @@ def parsed(text: str | bytes) -> ir.Module:
             said = str(error).replace(f'"{NAMELESS}":', "line ")
             raise FrontendError(f"from_mlir: the text must be a module of MLIR, {said}") from None
         name = module.operation.attributes.get("sym_name")
-        rename_files(module, NAMELESS, "module" if name is None else f"module @{name.value}")
+        rename_files(
+            module, NAMELESS, "module" if name is None else f"module @{ir.StringAttr(name).value}"
+        )
         return module
 
 
