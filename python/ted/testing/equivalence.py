@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ted.errors import ExecutionError
+from ted.frontend.checks import integer
 from ted.frontend.trees import flatten
 from ted.mlir import ir
 from ted.testing.degrees import Degree, Degrees
@@ -85,9 +86,13 @@ def equivalent(
     although they are not; for programs with order or functions equality means `points` points of
     floats, to a relative 1e-9.  NaN is equal to NaN alone.
     Raises: ExecutionError where it cannot be compared: other inputs or results, too many points, or
-    no point at which both can be evaluated.
+    no point at which both can be evaluated, what is no program; FrontendError for a seed or points
+    that are no integers.
     """
+    seed, points = integer(seed, "equivalent: seed") % 2**64, integer(points, "equivalent: points")
     pair = (_module(f, args), _module(g, args))
+    if any("main" not in functions_of(m) for m in pair):
+        raise ExecutionError("equivalent: modules with a function @main, got one without")
     kinds = [_FLOAT.sub("float", type_of(functions_of(m)["main"])) for m in pair]
     if kinds[0] != kinds[1]:
         raise ExecutionError(f"equivalent: two programs of one type, got {kinds[0]} and {kinds[1]}")
@@ -118,6 +123,11 @@ def _module(program: Program, args: Sequence[Any] | None) -> ir.Module:
     if isinstance(program, ir.Module):
         return program
     if not callable(program):
+        if not isinstance(program, (tuple, list)) or len(program) != 2:
+            raise ExecutionError(
+                "equivalent: a program is a function of tensors, a pair (outputs, inputs) of "
+                f"tensors or a module, got {program!r}"
+            )
         outputs, inputs = program
         return module_of(nodes(inputs, "equivalent"), nodes(outputs, "equivalent"))
     if not isinstance(args, (tuple, list)):

@@ -24,7 +24,7 @@ from ted.api.differentiating import differentiate
 from ted.api.modes import push_tensors
 from ted.errors import DerivativeError
 from ted.frontend import tensors as frontend
-from ted.frontend.checks import check_callable, integer
+from ted.frontend.checks import FLOAT_BITS, called, check_callable, integer, is_several
 from ted.frontend.trees import flatten
 from ted.ir.equations import Tensor
 from ted.testing.differences import SHRINKS, Array, Line, is_float, product
@@ -39,6 +39,7 @@ MODES = ("fwd", "rev")
 Function = tuple[Sequence[Tensor], Sequence[Tensor], "list[Array]"]  # inputs, outputs, a point
 
 LISTED_ELEMENTS = 256
+MOST_ORDERS = 16  # each is some times the program before
 
 # Two orders of magnitude above the errors of the differences.
 TOLERANCES = {"float64": 1e-7, "float32": 2e-3, "float16": 0.1, "bfloat16": 0.3}
@@ -113,17 +114,21 @@ def _check_arguments(
     who: str, function: Any, args: Any, order: Any, modes: Any, tolerance: Any
 ) -> None:
     call = "f" if who == "check_grads" else "f, backward"
-    if not isinstance(order, int) or order < 1:
-        raise DerivativeError(f"{who}: order is a number from 1 on, got {order!r}")
-    if isinstance(modes, str) or not modes or any(mode not in MODES for mode in modes):
-        got = modes if isinstance(modes, str) else list(modes)
+    if not isinstance(order, int) or not 1 <= order <= MOST_ORDERS:
+        raise DerivativeError(
+            f"{who}: order is a number from 1 on, got {order!r}; {MOST_ORDERS} is the last"
+        )
+    known = [m for m in modes if isinstance(m, str) and m in MODES] if is_several(modes) else []
+    if not known or len(known) != len(modes):
+        got = list(modes) if is_several(modes) else modes
         raise DerivativeError(f"{who}: modes are some of {MODES}, got {got!r}")
     if not isinstance(args, (tuple, list)):
         raise DerivativeError(
             f"{who}: args is a list with one array per argument, got {type(args).__name__}; "
             f"write {who}({call}, [x])"
         )
-    if tolerance is not None and not isinstance(tolerance, (int, float)):
+    is_huge = isinstance(tolerance, int) and tolerance.bit_length() > FLOAT_BITS
+    if tolerance is not None and (not isinstance(tolerance, (int, float)) or is_huge):
         raise DerivativeError(f"{who}: tolerance is a number, got {tolerance!r}")
     if not callable(function) and not (isinstance(function, (tuple, list)) and len(function) == 2):
         raise DerivativeError(
@@ -161,7 +166,9 @@ class _Check:
             )
         cotangents = [self._random(t.static_shape, t.dtype.name) for t in outputs]
         unit = [self._direction(self.inputs[k].static_shape) for k in self.active]
-        forward = self.evaluate(tensors(self.inputs), tensors(outputs))
+        rule, form = f"{self.who}: evaluate", "evaluate(inputs, outputs)"
+        forward = called(rule, form, self.evaluate, tensors(self.inputs), tensors(outputs))
+        check_callable(forward, f"{rule}: result")
         line = Line(forward, self.arrays, cotangents)
         found: list[Function] = []
         products: Sequence[float] = ()
@@ -181,7 +188,9 @@ class _Check:
         """Compare the VJP; also the terms of <J^T dy, v>."""
         heads = tuple(Tensor(f"d{t.name}", t.shape, t.dtype) for t in outputs)
         known = [self.inputs[k] for k in self.active]
-        gradients = tuple(nodes(self.derive(*map(tensors, (outputs, known, heads))), self.who))
+        given = [*map(tensors, (outputs, known, heads))]
+        rule, form = f"{self.who}: derive", "derive(outputs, inputs, heads)"
+        gradients = tuple(nodes(called(rule, form, self.derive, *given), self.who))
         self._types(gradients, known, "a gradient of the argument's type")
         backward = self.evaluate(tensors([*self.inputs, *heads]), tensors(gradients))
         found = self._gradients(backward, line)

@@ -65,6 +65,20 @@ class Counts:
         return sum(c.points for c in self.per_op)
 
 
+def _check_options(function: Any, counts: Any, domain: Any, sizes: Any, bodies: Any) -> None:
+    """Raises: ExecutionError for an option of another kind."""
+    rules = (
+        ("function: a name", function, isinstance(function, str)),
+        ("counts: a Counts, or None", counts, counts is None or isinstance(counts, Counts)),
+        ("domain: a domain of scalars", domain, hasattr(type(domain), "array_type")),
+        ("sizes: a dict of numbers, or None", sizes, sizes is None or isinstance(sizes, Mapping)),
+        ("bodies: a module, or None", bodies, bodies is None or isinstance(bodies, ir.Module)),
+    )
+    for rule, given, fits in rules:
+        if not fits:
+            raise ExecutionError(f"interpret: {rule}, got {given!r}")
+
+
 def interpret(
     module: ir.Module | str,
     inputs: Sequence[np.ndarray[Any, Any]],
@@ -86,6 +100,7 @@ def interpret(
     parsed = parsed_module(module) if isinstance(module, str) else module
     if not isinstance(parsed, ir.Module):
         raise ExecutionError(f"interpret: a module or its text, got {module!r}")
+    _check_options(function, counts, domain, sizes, bodies)
     with parsed.context, np.errstate(all="ignore"):
         check_is_bounded(parsed)
         program = _Program(parsed, Counts() if counts is None else counts, domain, bodies)
