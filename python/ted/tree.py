@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from ted.errors import FrontendError
 from ted.frontend import trees
+from ted.frontend.checks import called, check_callable, listed
+from ted.frontend.keywords import naming
 from ted.frontend.trees import NestsDiffer, Tree
 
 __all__ = ["flatten", "leaves", "map", "structure", "unflatten"]
@@ -42,7 +45,9 @@ def unflatten(structure: Tree, leaves: Iterable[Any]) -> Any:
 
     Raises: FrontendError when there are more or fewer leaves than places.
     """
-    given = list(leaves)
+    given = (
+        list(leaves) if isinstance(leaves, Iterable) else listed(leaves, "tree.unflatten: leaves")
+    )
     if not isinstance(structure, Tree) or len(given) != structure.size:
         places = structure.size if isinstance(structure, Tree) else type(structure).__name__
         raise FrontendError(
@@ -55,11 +60,15 @@ def unflatten(structure: Tree, leaves: Iterable[Any]) -> Any:
 def map(fn: Callable[..., Any], nest: Any, *others: Any) -> Any:
     """The nest of `fn(leaf, *leaves of others at the same place)`.
 
-    Raises: FrontendError for another one that is not nested alike; a tuple stands for a list.
+    Raises: FrontendError for what is no function, another one that is not nested alike; a tuple
+    stands for a list.
     """
+    check_callable(fn, "tree.map")
     found, tree = _opened(nest, "map")
     columns = [_beside(nest, other, k + 1) for k, other in enumerate(others)]
-    return trees.unflatten(tree, builtins.map(fn, found, *columns))
+    return trees.unflatten(
+        tree, builtins.map(partial(called, "tree.map", "fn(*leaves)", fn), found, *columns)
+    )
 
 
 def _beside(nest: Any, other: Any, position: int) -> list[Any]:
@@ -70,3 +79,7 @@ def _beside(nest: Any, other: Any, position: int) -> list[Any]:
             f"tree.map: nests are nested alike, got {structure(other)} as number {position} for "
             f"{structure(nest)}"
         ) from None
+
+
+for _name in __all__:
+    globals()[_name] = naming(globals()[_name], _name, __name__)

@@ -16,7 +16,7 @@ from ted.api.lifting import fitted, lift, with_floats
 from ted.api.options import options_for
 from ted.api.wanted_arguments import Argnums, check_floats, result_and_aux, wanted_arguments
 from ted.errors import DerivativeError
-from ted.frontend.checks import called, check_callable
+from ted.frontend.checks import called, check_callable, flag
 from ted.frontend.complex_pairs import Complex
 from ted.frontend.functions import as_tensor
 from ted.frontend.notes import recording
@@ -113,11 +113,12 @@ def vjp(
     here.
     Shapes: the cotangent has the nest and the shapes of the result, gradients those of the primals.
     Raises: DerivativeError from the pullback for cotangents of another nest, shape or type than the
-    results, or for a primal that is no array of floats.
+    results, or for a primal that is no array of floats; FrontendError for a has_aux that is neither
+    True nor False.
     """
     result = function(fn, target, deterministic=deterministic)(*primals)
     aux = ()
-    if has_aux:
+    if flag(has_aux, "vjp: has_aux"):
         result, *aux = result_and_aux(result, "vjp")
 
     @of_elements("vjp")
