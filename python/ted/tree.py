@@ -45,9 +45,7 @@ def unflatten(structure: Tree, leaves: Iterable[Any]) -> Any:
 
     Raises: FrontendError when there are more or fewer leaves than places.
     """
-    given = (
-        list(leaves) if isinstance(leaves, Iterable) else listed(leaves, "tree.unflatten: leaves")
-    )
+    given = list(leaves) if isinstance(leaves, str) else listed(leaves, "tree.unflatten: leaves")
     if not isinstance(structure, Tree) or len(given) != structure.size:
         places = structure.size if isinstance(structure, Tree) else type(structure).__name__
         raise FrontendError(
