@@ -7,6 +7,7 @@ systems   systems of equations against their definition and exact counts
 symbolic  programs of symbolic sizes against the same with plain numbers
 rows      programs over a batch in strips of few rows against the whole program
 half      programs on f16 and bf16, for two rows of CPUs, against the interpreter
+extremes  scalar functions at hard points, values and two derivatives in extended precision
 work      the work of gradients against that of random expressions
 wishes    random strategies at random operations, on both targets: obeyed and right, or refused
 imported  programs of StableHLO against JAX, of linalg against MLIR's own lowering
@@ -95,6 +96,12 @@ def _decide_half(seed: int) -> Outcome:
     return Outcome("ok", counts={check_half_program(seed): 1})
 
 
+def _decide_extremes(seed: int) -> Outcome:
+    from fuzz.extremes import check
+
+    return check(seed)
+
+
 def _decide_work(seed: int) -> Outcome:
     from fuzz.work_bounds import check_expression
 
@@ -141,6 +148,7 @@ ORACLES = {
     "symbolic": Oracle(_seed, _decide_symbolic, 120.0),
     "rows": Oracle(_seed, _decide_rows, 120.0),
     "half": Oracle(_seed, _decide_half),
+    "extremes": Oracle(_seed, _decide_extremes, 600.0),
     "work": Oracle(_seed, _decide_work),
     "wishes": Oracle(_seed, _decide_wishes, 400.0),
     "kinds": Oracle(_seed, _decide_kinds, 400.0),

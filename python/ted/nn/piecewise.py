@@ -108,8 +108,8 @@ def logsigmoid(x: Any) -> Any:
 
 @ted.vectorize
 def squareplus(x: Any) -> Any:
-    """(x + sqrt(x * x + 4)) / 2."""
-    return (x + ted.sqrt(x * x + 4.0)) / 2.0
+    """(x + sqrt(x * x + 4)) / 2, without overflow of the square."""
+    return (x + ted.hypot(x, 2.0)) / 2.0
 
 
 # ------------------------------------------------------------------ along a dim
