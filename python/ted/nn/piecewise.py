@@ -109,7 +109,9 @@ def logsigmoid(x: Any) -> Any:
 @ted.vectorize
 def squareplus(x: Any) -> Any:
     """(x + sqrt(x * x + 4)) / 2, without overflow of the square."""
-    return (x + ted.hypot(x, 2.0)) / 2.0
+    half, root = 0.5 * x, 0.5 * ted.hypot(x, 2.0)
+    left = x < 0  # where the sum would be a difference
+    return ted.where(left, 1 / (root - ted.where(left, half, 0.0)), half + root)
 
 
 # ------------------------------------------------------------------ along a dim
