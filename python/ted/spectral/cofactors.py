@@ -65,7 +65,7 @@ def _of_one_order(x: Tensor, lost: Tensor) -> Tensor:
 @_of_one_order.defvjp
 def _no_further(inputs: Any, outputs: Any, heads: Any) -> tuple[Any, ...]:
     del outputs
-    return where(expand_dims(inputs[1], (-2, -1)), math.nan, heads[0]), None
+    return heads[0] * expand_dims(where(inputs[1], math.nan, 1.0), (-2, -1)), None
 
 
 def _near(up: Tensor) -> Tensor:

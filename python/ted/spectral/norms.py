@@ -100,7 +100,8 @@ def cond(x: Any, p: Any = None) -> Tensor:
     if p is None or (isinstance(p, (int, float)) and abs(p) == 2):
         values = svdvals(x)
         most, least = max(values, -1), min(values, -1)
-        return least / most if p == -2 else where(least == 0, math.inf, most / least)
+        # Infinite of zeros, too, with a slope that is not finite, as of all without an inverse.
+        return least / most if p == -2 else where(least == 0, 1 + most, most) / least
     x = square(x, "cond")
     found = matrix_norm(x, False, p) * matrix_norm(inv(x), False, p)
     return where(isnan(found) & ~any(isnan(x), (-2, -1)), math.inf, found)

@@ -182,6 +182,16 @@ def test_a_matrix_that_is_not_finite_has_no_rank() -> None:
     assert ted.function(ted.linalg.matrix_rank)(a).tolist() == [-1, -1, 1, 0]
 
 
+def test_a_condition_number_that_is_infinite_has_no_slope() -> None:
+    batch = np.stack([np.zeros((2, 2)), np.ones((2, 2)) * [1, 0], np.diag([2.0, 1.0])])
+    value, slope = compiled(
+        lambda a: [ted.linalg.cond(a), ted.grad(lambda a: ted.sum(ted.linalg.cond(a)))(a)], batch
+    )
+    np.testing.assert_allclose(value, [math.inf, math.inf, 2.0])
+    assert not np.isfinite(slope[:2]).all(axis=(1, 2)).any()
+    np.testing.assert_allclose(slope[2], np.diag([1.0, -2.0]), atol=1e-13)
+
+
 X = ted.placeholder((2, 3), "float64", name="x")
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "a vector": (lambda: ted.linalg.svd(X[0]), "svd: takes at least 2 dims, got shape (3,)"),
