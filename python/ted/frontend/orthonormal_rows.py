@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 from ted.frontend.axes import reduce_axis
 from ted.frontend.blocked_factors import blocks_of
+from ted.frontend.element_types import finfo
 from ted.frontend.elementwise import sqrt, where
 from ted.frontend.joining import padded
 from ted.frontend.layout import reshape
@@ -54,7 +56,7 @@ def _basis(a: Tensor, passes: Sequence[Sequence[int]], more: int) -> Tensor:
             against = normal if dim == _ROW else total - 1
             parts += _Shares(a, rows, against, len(parts), dim % a.ndim).parts()
             rows = len(parts) - 1
-        parts += _normalised(a, len(parts), more)
+        parts += _normalised(a, len(parts), more, rows_are_given=len(parts) < total // len(passes))
         rows = normal
     shapes, elements, names = zip(*parts, strict=True)
 
@@ -102,15 +104,21 @@ class _Shares:
         return self._row(h)[i] - sum_over(terms, other, where=other[0] < place[self.dim])
 
 
-def _normalised(a: Tensor, at: int, more: int) -> list[Part]:
-    """The lengths of the rows of the tensor before, and those rows with length 1."""
+def _normalised(a: Tensor, at: int, more: int, rows_are_given: bool) -> list[Part]:
+    """The lengths of the rows of the tensor before, and those rows with length 1.
+
+    A row of which roundings alone are left depends on those before it, and has no direction: NaN.
+    """
     size = a.shape[-2]
+    least = (4 * a.shape[-1] * finfo(a.dtype).eps) ** 2
 
     def length(h: Sequence[Tensor], *i: Any) -> Any:
         r = reduce_axis(a.shape[-1], "r")
         total = sum_over(h[at - 1][(*i, r)] ** 2, r)
+        if rows_are_given:
+            total = where(total > least * sum_over(a[(*i, r)] ** 2, r), total, nan)
         # rows of zeros stay so
-        return sqrt(total + where(i[-2] * size + i[-1] < more, 1, 0) if more else total)
+        return sqrt(where(i[-2] * size + i[-1] < more, 1, total) if more else total)
 
     def normal(h: Sequence[Tensor], *i: Any) -> Any:
         return h[at - 1][i] / h[at][i[:-1]]

@@ -76,3 +76,12 @@ REFUSED = {
 def test_what_does_not_fit_is_refused(text: str) -> None:
     with pytest.raises(FrontendError, match=text):
         REFUSED[text]()
+
+
+@pytest.mark.parametrize(
+    "a", [np.ones((3, 3)), TALL @ WIDE, np.eye(3, k=1)], ids=["ones", "2", "0"]
+)
+def test_columns_that_depend_on_others_have_no_basis_of_roundings(a: np.ndarray) -> None:
+    q, r = ted.function(ted.linalg.qr)(a)
+    assert np.isnan(q).any()
+    assert np.isnan(r).any()
