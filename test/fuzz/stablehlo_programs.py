@@ -281,8 +281,8 @@ def pad(text: Text) -> None:
 def index(text: Text, kind: str) -> Value:
     """A position, which may be outside."""
     number = text.number(0 if kind in UNSIGNED else -3, 5)
-    if text.chance(0.15):
-        number = 2 ** (BITS[kind] - (kind in SIGNED)) - 1
+    if text.chance(0.15):  # XLA reads known positions without a sign as if they had one
+        number = 2 ** (BITS[kind] - 1) - 1
     return text.line(f"stablehlo.constant dense<{number}> : tensor<{kind}>", (), kind)
 
 
