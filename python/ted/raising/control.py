@@ -132,7 +132,7 @@ def _side(reader: Reader, op: ir.Operation, region: Any) -> Callable[[], States]
 
 
 def _choice(
-    condition: Wrapped, yes: Callable[[], States], no: Callable[[], States]
+    condition: Any, yes: Callable[[], States], no: Callable[[], States]
 ) -> Callable[[], States]:
     return lambda: cond(condition, yes, no)
 

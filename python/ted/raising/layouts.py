@@ -157,7 +157,7 @@ def scattered(reader: Reader, op: ir.Operation) -> list[Value]:
 
 def allocated(reader: Reader, op: ir.Operation) -> list[Value]:
     """A tensor of its own: a copy, or one that nobody has written."""
-    _, copies, *_ = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
+    copies = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[1]
     return [reader.value(op.operands[0]) if copies else made(op, 0, None)]
 
 
@@ -168,7 +168,7 @@ def put(reader: Reader, op: ir.Operation) -> list[Value]:
 
 def poison(_: Reader, op: ir.Operation) -> list[Value]:
     """Zero stands for what is not defined."""
-    _, dtype = type_of(op.results[0].type, op.location, op.name)
+    dtype = type_of(op.results[0].type, op.location, op.name)[1]
     is_tensor = isinstance(op.results[0].type, ir.RankedTensorType)
     return [made(op, 0, None) if is_tensor else scalar.const(0, dtype)]
 

@@ -37,7 +37,7 @@ def _segments(op: ir.Operation) -> list[list[ir.Value]]:
 
 def _number(value: int) -> ir.Value:
     index = ir.IndexType.get()
-    attributes = {"value": ir.IntegerAttr.get(index, value)}
+    attributes: dict[str, ir.Attribute] = {"value": ir.IntegerAttr.get(index, value)}
     return ir.Operation.create("arith.constant", [index], [], attributes).results[0]
 
 
@@ -113,7 +113,7 @@ def _branch(op: ir.Operation) -> Sequence[ir.Value]:
     holds = ir.Operation.create("arith.constant", [bool_], [], {"value": yes}).results[0]
     for row in given.constraints:
         access = ir.AffineMap.get(given.n_dims, given.n_symbols, [row.expr])
-        held = {"map": ir.AffineMapAttr.get(access)}
+        held: dict[str, ir.Attribute] = {"map": ir.AffineMapAttr.get(access)}
         value = ir.Operation.create("affine.apply", [index], list(op.operands), held).results[0]
         way = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0 if row.is_eq else 5)
         test = ir.Operation.create("arith.cmpi", [bool_], [value, zero], {"predicate": way})

@@ -56,8 +56,9 @@ class _Windows:
             held = ir.DenseElementsAttr(op.attributes["padding"])
             before = [int(n) for n in numbers_of(held).reshape(-1, 2)[:, 0]] or before
             before = before * (rank // len(before)) if rank else []
-        names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
-        return _Windows(shape, grid, *map(numbers, names), before)
+        window, strides = numbers("window_dimensions"), numbers("window_strides")
+        base, spread = numbers("base_dilations"), numbers("window_dilations")
+        return _Windows(shape, grid, window, strides, base, spread, before)
 
     @property
     def points(self) -> int:
@@ -162,8 +163,9 @@ def select_and_scatter(reader: Reader, op: ir.Operation) -> list[Value]:
     (_, at), _ = scan(step, first, arange(windows.points))
     combiner = combiner_of(reader, op, combines, 1)
     size = prod(shape)
-    flat = [reshape(t, (source.size,)) for t in (at, source)]
-    found = scatter((size,), *flat, combiner, init=broadcast_to(start, (size,)), mode="drop")
+    at, values = (reshape(t, (source.size,)) for t in (at, source))
+    init = broadcast_to(start, (size,))
+    found = scatter((size,), at, values, combiner, init=init, mode="drop")
     return [reshape(found, shape).node]
 
 
