@@ -75,7 +75,7 @@ def values() -> dict[str, Any]:
     file = Path(folder()) / "nest.safetensors"
     if not file.exists():
         ted.save(file, [np.ones(3)])
-    text = str(ted.module([found["x"]], found["x"] * 2))
+    text = str(ted.module(found["x"] * 2))
     return {
         **found, "ted": ted, "np": np, "A": np.linspace(0.2, 0.8, 4), "key": ted.random.key(0),
         "file": str(file), "folder": str(Path(folder()) / "exported"), "text": text,

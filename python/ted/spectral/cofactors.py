@@ -142,7 +142,7 @@ def _interpolated(
         return k + 1, total + take(weights, k, 0) * value
 
     start = 0, zeros_like(a)
-    total = while_loop(going, step, start, max_steps=places.shape[0])[1]
+    total = while_loop(going, step, start, max_steps=places.shape[0], truncate=True)[1]
     count, empty = (expand_dims(x, (-2, -1)) for x in _counts(up, lost))
     return where(count <= most, total, where(empty > most, 0, math.nan))
 

@@ -390,7 +390,8 @@ def check_vjp(
     `backward(inputs, outputs, heads)` gets three tuples and gives one gradient per argument, as for
     `ted.custom_vjp.defvjp`; both are functions of tensors, `args` are arrays or nests of arrays.  A
     higher `order` checks ted's derivatives of the hand-written one.
-    Raises: DerivativeError naming the argument and the element that differ most.
+    Raises: DerivativeError naming the argument and the element that differ most; FrontendError for
+    what is no number as a seed.
     """
     _compare("check_vjp", paired(forward, backward), args, order, ("rev",), seed, tolerance)
 

@@ -26,7 +26,7 @@ def test_importing_ted_mlir_loads_no_binding() -> None:
 
 
 def test_a_missing_binding_is_named_with_the_way_out() -> None:
-    done = python(MISSING + "from ted.mlir import ir")
+    done = python(MISSING + "from ted.mlir import ir; ir.Context")
     assert done.returncode == 1
     assert "mlir: the binding must be installed and have torch_mlir.ir" in done.stderr
     assert "install torch-mlir" in done.stderr

@@ -152,9 +152,9 @@ def test_a_batch_of_gradients_is_one_program() -> None:
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        (lambda f, z: f.fft(z, 0), "fft: a transform has at least 1 element, got n = 0"),
-        (lambda f, z: f.fft(z[:0]), "at least 1 element, got n = 0"),
-        (lambda f, z: f.irfft(z[:1]), "irfft: a transform has at least 1 element, got n = 0"),
+        (lambda f, z: f.fft(z, 0), "fft: a transform has at least 1 element .*, got n = 0"),
+        (lambda f, z: f.fft(z[:0]), "at least 1 element .*, got n = 0"),
+        (lambda f, z: f.irfft(z[:1]), "irfft: a transform has at least 1 element .*, got n = 0"),
         (lambda f, z: f.fft(z, 2.5), "fft: n: must be an integer, got 2.5"),
         (lambda f, z: f.ifft(z, axis=1), r"ifft: axis must be in \[-1, 1\), got 1"),
         (lambda f, z: f.fft(z, norm="unit"), "fft: norm: must be 'backward', .* got 'unit'"),
@@ -163,7 +163,7 @@ def test_a_batch_of_gradients_is_one_program() -> None:
         (lambda f, z: f.rfftn(z), "rfft: takes a real signal"),
         (lambda f, z: f.ihfft(z), "ihfft: takes a real signal"),
         (lambda f, z: f.fft("signal"), "fft: takes tensors and arrays, got str"),
-        (lambda f, z: f.fftn(3.0), "fftn: takes a tensor, got 3.0"),
+        (lambda f, z: f.fftn(3.0), "fftn: takes tensors and arrays, got float"),
         (lambda f, z: f.fftn(z, s=(2, 3), axes=(0,)), "fftn: takes one extent for each axis"),
         (lambda f, z: f.fftfreq(0), "fftfreq: a transform has at least 1 element"),
         (lambda f, z: f.fftfreq(4, 0), "fftfreq: the distance d is a number other than 0, got 0"),

@@ -43,6 +43,7 @@ HEADERS = {
     "void free(void *); _Noreturn void abort(void);",
     "string.h": "#include <stddef.h>\nvoid *memcpy(void *, const void *, size_t);"
     "size_t strlen(const char *); int strcmp(const char *, const char *);"
+    "char *strstr(const char *, const char *);"
     "int memcmp(const void *, const void *, size_t);",
     "time.h": "struct timespec { long long tv_sec; long tv_nsec; };\n#define TIME_UTC 1\n"
     "int timespec_get(struct timespec *, int);",

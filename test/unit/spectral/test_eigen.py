@@ -168,7 +168,7 @@ X = ted.placeholder((2, 3), "float64", name="x")
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "not square": (lambda: ted.linalg.eigh(X), "eigh: a must be square in its last two dims, got"),
     "integers": (lambda: ted.linalg.eigvalsh(np.eye(2, dtype=int)), "eigvalsh: takes floats, got"),
-    "a triangle": (lambda: ted.linalg.eigh(np.eye(2), UPLO="l"), "eigh: UPLO must be 'L' or 'U'"),
+    "a triangle": (lambda: ted.linalg.eigh(np.eye(2), UPLO="l"), "eigh: UPLO: must be 'L' or 'U'"),
 }  # fmt: skip
 
 

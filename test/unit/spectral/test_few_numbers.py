@@ -158,7 +158,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "norm": (lambda: linalg.matrix_norm(WIDE, ord=3), "matrix_norm: ord must be"),
     "norm of a vector": (lambda: linalg.matrix_norm(WIDE[0]), "takes at least 2 dims"),
     "two tolerances": (lambda: linalg.matrix_rank(WIDE, 1, 1), "tol or rtol may be given"),
-    "mode": (lambda: linalg.qr(WIDE, "full"), "qr: mode must be"),
+    "mode": (lambda: linalg.qr(WIDE, "full"), "qr: mode: must be"),
     "scalar": (lambda: linalg.solve(SQUARE, ted.full((), 1.0)), "solve: b must fit"),
     "rows": (lambda: linalg.lstsq(TALL, WIDE), "lstsq: takes a"),
 }

@@ -124,7 +124,7 @@ def test_a_slope_that_f_does_not_have_is_none() -> None:
 
 REFUSED = {
     "a must be square": lambda: ted.linalg.funm(np.ones((2, 3)), ted.exp),
-    "UPLO must be 'L' or 'U'": lambda: ted.linalg.funm(np.eye(2), ted.exp, "l"),
+    "UPLO: must be 'L' or 'U'": lambda: ted.linalg.funm(np.eye(2), ted.exp, "l"),
     "f: must be elementwise, got": lambda: ted.linalg.funm(np.eye(2), ted.sum),
     "funm: f": lambda: ted.linalg.funm(np.eye(2), 2.0),
 }

@@ -121,7 +121,7 @@ def test_pass_raises_with_the_line_of_the_user():
 def test_dims_have_the_names_of_the_user():
     b, k = ted.placeholder((4, 6), name="b"), ted.reduce_axis(6, name="k")
     total = ted.compute((4,), lambda row: ted.sum(b[row, k], axis=k), name="total")
-    text = ted.module(total, [b]).operation.get_asm(enable_debug_info=True)
+    text = ted.module(total).operation.get_asm(enable_debug_info=True)
     bad = r"uses index k in .* first at row=0, k=5 \(test_ted_check_bounds.py:\d+\)$"
     with make_context():
         module = ir.Module.parse(text.replace("4x6xf32", "4x5xf32"))
