@@ -41,10 +41,11 @@ def text_of(name: str) -> str | None:
     full = arrays()
     for text in CALLS:
         try:
-            _called(name, text, full)
+            _, found = _called(name, text, full)
         except (TedError, TypeError, ValueError, AttributeError):
             continue
-        return text
+        if found:
+            return text
     return None
 
 
@@ -59,10 +60,7 @@ class Result:
 def _called(name: str, text: str, known: dict[str, np.ndarray]) -> tuple[dict[str, Any], list[Any]]:
     given = {k: ted.placeholder(a.shape, str(a.dtype), name=k) for k, a in known.items()}
     result = eval(f"function({text})", {"function": operators()[name], "ted": ted, **given})
-    found = [t for t in ted.tree.leaves(result) if isinstance(t, ted.Tensor)]
-    if not found:
-        raise TypeError(f"{name}: gives no tensor")
-    return given, found
+    return given, [t for t in ted.tree.leaves(result) if isinstance(t, ted.Tensor)]
 
 
 def in_ted(name: str, text: str, known: dict[str, np.ndarray]) -> Result:

@@ -25,6 +25,9 @@ FAST = (
 # What is refused where NumPy has NaN with a warning, or torch has an empty result of its own: of
 # nothing there is no median and no covariance, arguments that do not fit an empty tensor do not.
 OTHER = {
+    "linalg.qr",  # signs of columns
+    "linalg.svd",  # full matrices, and signs
+    "unstack",  # one array of torch's
     "bincount", "cond", "corrcoef", "cov", "dynamic_slice", "median", "poly", "polydiv", "polymul",
     "unique", "nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.fractional_max_pool2d",
     "nn.fractional_max_pool3d", "nn.prelu", "linalg.eigh", "linalg.lstsq",

@@ -95,6 +95,9 @@ class CompiledFunction(ArrayFunction, StagedFunction):
         """
         return self._lowering.memory
 
+    def _lowered(self) -> CpuLowering:
+        return self._lowering
+
     @cached_property
     def _lowering(self) -> CpuLowering:
         from ted.api.cpu_lowerings import CpuLowering  # which loads MLIR

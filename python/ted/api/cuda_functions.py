@@ -144,6 +144,9 @@ class CudaFunction(StagedFunction):
         """Bytes of results, temporary buffers and constants that a call holds."""
         return self.manifest.peak_bytes
 
+    def _lowered(self) -> CudaLowering:
+        return self._lowering
+
     @cached_property
     def _lowering(self) -> CudaLowering:
         return CudaLowering(self._program, self.options)

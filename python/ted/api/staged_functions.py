@@ -46,7 +46,7 @@ class StagedFunction(ABC):
             raise CompileError(f"ir: a stage in {self.stages}, got {stage!r}")
         if stage == self.stages[-1]:
             return self._translated()
-        return self._lowering.ir(stage)
+        return self._lowered().ir(stage)
 
     def explain(self) -> str:
         """What shares a loop over rows, then what becomes of everything that computes.
@@ -55,11 +55,10 @@ class StagedFunction(ABC):
         `strategies` of `ted.cpu` or `ted.gpu`, with its parameters, and the rows before it with the
         reason for which they are not taken.
         """
-        return self._lowering.explained()
+        return self._lowered().explained()
 
-    @property
     @abstractmethod
-    def _lowering(self) -> Lowering:
+    def _lowered(self) -> Lowering:
         """How the program is lowered, which loads MLIR."""
 
     @abstractmethod

@@ -124,7 +124,7 @@ def interleaved(name: str, first: Tensor, even: Tensor | None, odd: Tensor, axis
     return _joined(name, shape, first.dtype, pieces)
 
 
-def padded(x: Tensor, widths: Sequence[Sequence[int]], value: Any = 0) -> Tensor:
+def padded(x: Tensor, widths: Sequence[tuple[int, Extent]], value: Any = 0) -> Tensor:
     """The elements of x with so many of a number before and after each dim.
 
     Raises: FrontendError for what is no number, or a tensor that is too large.

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
@@ -221,7 +222,7 @@ def floats_of(q: Tensor, what: str) -> Tensor:
     return cast(q, "float64")
 
 
-def below_share(q: Any, last: Any, count: int) -> tuple[Tensor, Tensor]:
+def below_share(q: Any, last: Any, count: Extent) -> tuple[Tensor, Tensor]:
     """The rank below a share of ranks up to `last`, and what is above it of the way to the next.
 
     Of a share outside [0, 1] it is one of which there are not so many.

@@ -112,10 +112,10 @@ def _is_compared(row: Row, extents: Sequence[Extent], terms: Sequence[Expr]) -> 
     below = isinstance(extent, int) and high < extent
     for term in terms:
         comparison, first, second = _compared(term)
-        least = as_extent(first) if second is e else None
+        least = as_extent(first) if first is not None and second is e else None
         if isinstance(least, int):
             low = max(low, least + (comparison == "lt"))
-        end = as_extent(second) if first is e else None
+        end = as_extent(second) if second is not None and first is e else None
         if end is not None:
             end = end + (comparison == "le")
             below = below or end == extent or (_are_numbers(end, extent) and end < extent)
@@ -125,7 +125,7 @@ def _is_compared(row: Row, extents: Sequence[Extent], terms: Sequence[Expr]) -> 
 def _compared(term: Expr) -> tuple[str, Expr | None, Expr | None]:
     """A comparison by `lt` or `le` with its operands."""
     if term.op in ("lt", "le"):
-        return term.op, *term.args
+        return term.op, term.args[0], term.args[1]
     if term.op == "not" and term.args[0].op in ("lt", "le"):
         (inner,) = term.args
         return ("le" if inner.op == "lt" else "lt"), inner.args[1], inner.args[0]

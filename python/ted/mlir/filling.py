@@ -12,7 +12,7 @@ def build_fill(value: ir.Value, out: ir.Value) -> ir.Value | None:
     """Give every element of a tensor or of memory one value; the new tensor, None for memory."""
     kind = ir.ShapedType(out.type)
     results = [out.type] if isinstance(out.type, ir.RankedTensorType) else []
-    sizes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1])}
+    sizes: dict[str, ir.Attribute] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1])}
     made = ir.Operation.create(
         "linalg.fill", results=results, operands=[value, out], attributes=sizes, regions=1
     )

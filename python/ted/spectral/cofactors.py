@@ -127,8 +127,10 @@ def _regular(a: Tensor, *factors: Tensor) -> Tensor:
 def _interpolated(
     a: Tensor, rows: Tensor, low: Tensor, up: Tensor, lost: Tensor, steps: Tensor
 ) -> Tensor:
-    most = min(a.shape[-1], _MOST)
-    places, weights = (asarray(x, a.dtype) for x in _places(most))
+    n = a.shape[-1]
+    most = min(n, _MOST) if isinstance(n, int) else _MOST
+    points = _places(most)
+    places, weights = (asarray(x, a.dtype) for x in points)
     along = rows_of(low * expand_dims(steps, -2), places_of(rows))
     above = _on_diagonal(steps)
 
@@ -142,7 +144,7 @@ def _interpolated(
         return k + 1, total + take(weights, k, 0) * value
 
     start = 0, zeros_like(a)
-    total = while_loop(going, step, start, max_steps=places.shape[0], truncate=True)[1]
+    total = while_loop(going, step, start, max_steps=len(points[0]), truncate=True)[1]
     count, empty = (expand_dims(x, (-2, -1)) for x in _counts(up, lost))
     return where(count <= most, total, where(empty > most, 0, math.nan))
 

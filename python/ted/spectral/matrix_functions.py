@@ -121,16 +121,17 @@ def _widest(w: Tensor, below: Tensor, error: Tensor, order: int) -> list[Tensor]
 
     def element(part: int, *i: Any) -> Any:
         head, at = i[: len(batch)], i[len(batch) :]
-        found: Any = None
+        found: Any = None  # gap, rise and its error
         for p, q in combinations(range(order + 1), 2):
             gap = w[(*head, at[p])] - w[(*head, at[q])]
             left = (*head, *(k for m, k in enumerate(at) if m != q))
             right = (*head, *(k for m, k in enumerate(at) if m != p))
             parts = gap, below[left] - below[right], error[left] + error[right]
-            wider = None if found is None else absolute(gap) > absolute(found[0])
-            found = parts if wider is None else [
-                where(wider, x, y) for x, y in zip(parts, found, strict=True)
-            ]  # fmt: skip
+            if found is None:
+                found = parts
+                continue
+            wider = absolute(gap) > absolute(found[0])
+            found = [where(wider, x, y) for x, y in zip(parts, found, strict=True)]
         return found[part]
 
     shape = (*batch, *(n,) * (order + 1))
