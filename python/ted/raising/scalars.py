@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from ted.errors import VerifyError
 from ted.frontend.arithmetic import divided, shift
-from ted.frontend.whole_powers import of_float
+from ted.frontend.whole_powers import of_float, of_integer
 from ted.ir import from_scalars, scalar
 from ted.ir.dtypes import BOOL, BY_MLIR, BY_NAME, INDEX, INT8, INT64, UINT64, DType, with_sign_of
 from ted.ir.expressions import Expr
@@ -231,6 +231,7 @@ _ROWS: dict[str, Rule] = {
     "math.isinf": lambda _, a: _is_infinite(a[0]),
     "math.isfinite": lambda _, a: _is_finite(a[0]),
     "math.fpowi": lambda _, a: of_float(*a),
+    "math.ipowi": lambda _, a: of_integer(*a),
     "arith.fptosi": _from_float,
     "arith.fptoui": _from_float,
     "math.clampf": lambda _, a: _clamped(a),

@@ -105,6 +105,20 @@ def test_all_pairs_of_eight_bits() -> None:
     check(f(a.astype(np.int8), b.astype(np.int8)), a, b, 8)
 
 
+def test_powers_of_all_pairs_of_eight_bits() -> None:
+    a, b = (v.ravel() for v in np.meshgrid(*[np.arange(-128, 128)] * 2, indexing="ij"))
+    kind = f"tensor<{a.size}xi8>"
+    power = f"%p = math.ipowi %x, %y : {kind}\n  return %p : {kind}"
+    f = ted.function(
+        ted.from_mlir(f"func.func @main(%x: {kind}, %y: {kind}) -> {kind} {{{power}}}")
+    )
+    found = f(a.astype(np.int8), b.astype(np.int8))
+    wanted = [pow(x, y if y >= 0 else y % 2, 256) if y >= 0 or abs(x) == 1 else 0
+              for x, y in zip(a.tolist(), b.tolist(), strict=True)]  # fmt: skip
+    is_defined = (a != 0) | (b >= 0)
+    np.testing.assert_array_equal(found[is_defined], wrapped(wanted, 8)[is_defined])
+
+
 def test_both_numbers_of_one_bit() -> None:
     a, b = np.array([0, 0, -1, -1]), np.array([0, -1, 0, -1])
     found = ted.function(ted.from_mlir(text("i1", 4)))(a != 0, b != 0)
