@@ -15,10 +15,10 @@ import re
 from typing import Any
 
 import numpy as np
-from fuzz.extreme_rows import ROWS
 
 import ted
 from docs.blocks import ROOT
+from fuzz.extreme_rows import ROWS
 
 PAGE = ROOT / "docs/autodiff.md"
 POINTS = "| expression | x, y | value | slope in x | slope in y |"

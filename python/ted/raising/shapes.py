@@ -68,6 +68,8 @@ def constant(reader: Reader, op: ir.Operation) -> list[Value]:
     value = op.attributes["value"]
     if isinstance(value, ir.DenseElementsAttr) and value.is_splat:
         number = scalar_value(value.get_splat_value())
+        if dtype.is_index:  # no tensor has such elements
+            return _from(op, lambda at: scalar.const(number, dtype))
         return [Tensor(name_of(op), shape, dtype, number, (), place_of(op))]
     if not isinstance(value, ir.DenseElementsAttr):
         raise unraisable(op, f"constants must have their elements in the text, got {type(value)}")

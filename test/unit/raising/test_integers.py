@@ -219,3 +219,18 @@ def test_a_power_has_the_sign_of_its_integer(power: int) -> None:
     x = ted.placeholder((3,), "bfloat16")
     (found,) = interpreted([x], [raised(x)])(np.array([-1, 1, -1]).astype(x.dtype.dtype))
     assert found.astype(float).tolist() == [(-1.0) ** power, 1.0, (-1.0) ** power]
+
+
+def test_known_indices_stand_beside_indices_that_are_data() -> None:
+    kinds = "tensor<3xindex>"
+    program = f"""func.func @main(%x: tensor<3xi64>) -> (tensor<3xi1>, tensor<3xi64>) {{
+      %c = arith.constant dense<4> : {kinds}
+      %k = arith.index_cast %x : tensor<3xi64> to {kinds}
+      %b = arith.cmpi ult, %k, %c : {kinds}
+      %q = arith.divui %k, %c : {kinds}
+      %o = arith.index_cast %q : {kinds} to tensor<3xi64>
+      return %b, %o : tensor<3xi1>, tensor<3xi64>
+    }}"""
+    below, quotient = ted.function(ted.from_mlir(program))(np.array([-1, 3, 4]))
+    assert below.tolist() == [False, True, False]
+    assert quotient.tolist() == [2**62 - 1, 0, 1]
