@@ -33,14 +33,6 @@ func.func @vectors(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-func.func @powers(%x: tensor<4xi32>) -> tensor<4xi32> {
-  // expected-error @below {{math.ipowi}}
-  %0 = math.ipowi %x, %x : tensor<4xi32>
-  return %0 : tensor<4xi32>
-}
-
-// -----
-
 func.func @bounds(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

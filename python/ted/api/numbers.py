@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ted.api.derived import derived
+from ted.errors import TedError
 from ted.frontend.functions import Input, Signature, Trace, trace_signature
 from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor, wrap
@@ -62,7 +63,8 @@ def traced_on_numbers(
     try:
         return trace_signature(fn, signature), frozenset()
     except Exception as error:  # whatever the function makes of what it is given
-        tried = [*_suspects(error, signature), numbers]
+        is_plain = isinstance(error, TedError) and not hasattr(error, "asked")
+        tried = [numbers] if is_plain else [*_suspects(error, signature), numbers]
     for leaves in tried[:-1]:
         try:
             return trace_signature(fn, signature.with_constants(leaves)), frozenset(leaves)

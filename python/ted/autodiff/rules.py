@@ -113,7 +113,8 @@ def _atan(node: Expr, g: Expr) -> list[Contribution]:
     size = apply("stop_gradient", apply("maximum", one, apply("abs", node.args[0])))
     r = div(one, size)
     scaled = div(mul(g, r), add(_square(r), _square(mul(node.args[0], r))))
-    return [(0, _is_not(size, math.inf), mul(scaled, r))]
+    slope = select(_is_not(size, math.inf), mul(scaled, r), _number(node, 0.0))
+    return [(0, TRUE, slope)]
 
 
 def _extremum(first_wins: Callable[[Expr, Expr], Expr]) -> Rule:

@@ -213,7 +213,7 @@ def _sources() -> str:
     """A hash of the sources of ted, which are read again only after one of them changed."""
     roots = [str(Path(str(package.__file__)).parent) for package in (ted.errors, dialects)]
     files = [(root, path, os.stat(path)) for root in roots for path in _modules(root)]
-    states = [(path, state.st_size, state.st_mtime_ns) for _, path, state in files]
+    states = [(path, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for _, path, s in files]
     name = disk_cache.key("sources", repr(states))
     known = disk_cache.load(name)
     if known is not None:

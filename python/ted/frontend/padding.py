@@ -50,7 +50,9 @@ def pad(
     checks.shape_of(shape, x.dtype, "pad")
     checks.one_of(mode, ("constant", "empty", *_INDICES, *_STATISTICS, "linear_ramp"), "pad: mode")
     odd = checks.one_of(reflect_type, ("even", "odd"), "pad: reflect_type") == "odd"
-    if mode in ("constant", "empty") and not isinstance(value, (tuple, list)):
+    if mode == "empty":
+        return padded(x, widths)
+    if mode == "constant" and not isinstance(value, (tuple, list)):
         return padded(x, widths, value)
     for k, (low, high) in enumerate(widths):
         if mode != "constant" and max_of(low, high) and not x.shape[k] >= 1:

@@ -26,6 +26,7 @@ PERMITS = "it permits other values, and does not ask for them"
 PROMISE = "it says how data are, which ours need not know"
 SHAPES = "the types say it"
 STORED = "it says how things are kept, called or shown, and nothing of values"
+GIVEN = "it is for the function that the caller gives, who binds what it says"
 EXACT = "products and sums are those of the type itself, the highest precision that there is"
 
 
@@ -124,7 +125,7 @@ TABLE = _rows(
     ("stablehlo.broadcast", {"broadcast_sizes": READ}),
     ("stablehlo.broadcast_in_dim", {"broadcast_dimensions": READ}),
     ("stablehlo.compare", {"compare_type": READ, "comparison_direction": READ}),
-    ("stablehlo.composite", {"composite_attributes": READ, "decomposition": READ, "name": READ,
+    ("stablehlo.composite", {"composite_attributes": GIVEN, "decomposition": READ, "name": READ,
                              "version": READ}),
     ("stablehlo.concatenate stablehlo.get_dimension_size", {"dimension": READ}),
     ("stablehlo.convolution", {
@@ -132,7 +133,7 @@ TABLE = _rows(
         "lhs_dilation": READ, "rhs_dilation": READ, "padding": READ, "window_reversal": READ,
         "window_strides": READ, "precision_config": EXACT}),
     ("stablehlo.custom_call", {
-        "call_target_name": READ, "backend_config": STORED, "api_version": STORED,
+        "call_target_name": READ, "backend_config": GIVEN, "api_version": STORED,
         "has_side_effect": STORED, "called_computations": STORED, "operand_layouts": STORED,
         "result_layouts": STORED, "output_operand_aliases": STORED}),
     ("stablehlo.dot stablehlo.dot_general", {"precision_config": EXACT}),

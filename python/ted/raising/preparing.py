@@ -110,9 +110,9 @@ def run(pipeline: str, module: ir.Module) -> None:
     """
     try:
         pass_manager(pipeline, module.context).run(module.operation)
-    except ValueError:  # where nobody has loaded the dialect
+    except ValueError as error:  # where nobody has loaded the dialect
         rule = "the module's context must know StableHLO and CHLO; give `ted.from_mlir` its text"
-        raise VerifyError(f"{pipeline}: {rule}, got one that does not") from None
+        raise VerifyError(f"{pipeline}: {rule}, got {error}") from None
     except ir.MLIRError as error:
         raise VerifyError(f"{pipeline}: must succeed on the module, got {error}") from None
 

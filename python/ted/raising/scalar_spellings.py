@@ -64,6 +64,13 @@ func.func @product(%a: {{T}}, %b: {{T}}) -> ({{T}}, {{T}}) {{{{{_PRODUCT}
   %15 = arith.subi %14, %13 : {{T}}
   return %low, %15 : {{T}}, {{T}}
 }}}}"""
+# Of one bit, which is -1 with a sign: the product of two is 1, and its high bit 0.
+_BOTH_AND_NONE = """
+func.func @product(%a: {T}, %b: {T}) -> ({T}, {T}) {{
+  %low = arith.andi %a, %b : {T}
+  %high = arith.constant {zero} : {T}
+  return %low, %high : {T}, {T}
+}}"""
 _ABOVE = """
 func.func @above(%a: {T}, %b: {T}) -> {T} {{
   %0 = arith.divui %a, %b : {T}
@@ -147,7 +154,10 @@ TEXTS = {
     "math.sincos": _WAVES,
 }
 # Where a type has its own: an index is extended by another op, and a bool is divided by true alone.
-_BY_ELEMENT = {("arith.ceildivui", "index"): _INDEX_ABOVE, ("arith.ceildivui", "i1"): _BOTH}
+_BY_ELEMENT = {
+    ("arith.ceildivui", "index"): _INDEX_ABOVE, ("arith.ceildivui", "i1"): _BOTH,
+    ("arith.mului_extended", "i1"): _BOTH_AND_NONE, ("arith.mulsi_extended", "i1"): _BOTH_AND_NONE,
+}  # fmt: skip
 # The least number with all its digits.
 _LEAST = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
 

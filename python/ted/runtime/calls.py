@@ -191,18 +191,17 @@ class BoundFunction:
     def _check_apart(self, arrays: Sequence[Any], targets: Targets) -> None:
         """No argument has memory of a donated one, which is written to."""
         donors = {n: k for k, n in self._donated.items() if k in targets.donated}
-        spans = sorted((*span, n) for n, a in enumerate(arrays) if (span := _span(a)) is not None)
-        end, last = 0, -1
-        for start, stop, n in spans:
-            if start < end and (n in donors or last in donors):
-                a, b = (as_array(arrays[k]) for k in (last, n))
-                if _overlap(a, b):
-                    mine, other = (n, last) if n in donors else (last, n)
-                    if other in donors:
-                        raise targets.overlapping(*sorted((donors[mine], donors[other])))
-                    raise targets.read_elsewhere(donors[mine], self.inputs[other])
-            if stop > end:
-                end, last = stop, n
+        spans = {n: span for n, a in enumerate(arrays) if (span := _span(a)) is not None}
+        for mine in donors.keys() & spans.keys():
+            start, stop = spans[mine]
+            for other, (first, end) in spans.items():
+                if other == mine or first >= stop or end <= start:
+                    continue
+                if not _overlap(as_array(arrays[mine]), as_array(arrays[other])):
+                    continue
+                if other in donors:
+                    raise targets.overlapping(*sorted((donors[mine], donors[other])))
+                raise targets.read_elsewhere(donors[mine], self.inputs[other])
 
     def _writable(self, given: Sequence[Any], targets: Targets) -> list[np.ndarray]:
         """The targets as arrays of numpy that share no memory."""
