@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ted.errors import DerivativeError, DomainError, FrontendError, TedError
+from ted.errors import PassFailed, ScheduleError, TedError
 from ted.frontend.complex_pairs import applied, is_complex, names_complex, refuse
 from ted.frontend.locations import fail
 
@@ -158,7 +158,7 @@ def naming(
 ) -> Callable[..., Any]:
     """The function, whose errors say which function the user called; its home is the module.
 
-    Errors of passes, of schedules and of code that runs say what they are of by themselves.
+    Errors of passes and of schedules say what they are of by themselves.
     As a name of that it is found again when it is pickled.
     """
 
@@ -166,12 +166,13 @@ def naming(
     def call(*args: Any, **options: Any) -> Any:
         try:
             return function(*args, **options)
-        except (FrontendError, DerivativeError, DomainError) as error:
+        except TedError as error:
             module = str(sys._getframe(1).f_globals.get("__name__"))  # pyright: ignore[reportPrivateUsage]
             is_of_user = not module.startswith("ted.") or module in _OF_USERS
             names = "|".join(map(re.escape, (name, function.__name__)))
             is_said = re.search(rf"\b(?:{names})\b", error.message)
-            if is_of_user and not is_said and not _is_of_given(error):
+            is_of_pass = isinstance(error, (PassFailed, ScheduleError))
+            if is_of_user and not (is_said or is_of_pass or _is_of_given(error)):
                 error.prefix(name)
             raise
 

@@ -28,10 +28,10 @@ from ted.frontend.complex_pairs import (
 )
 from ted.frontend.locations import fail, here
 from ted.frontend.scalars import Scalar, operand
-from ted.frontend.unevaluated import Unevaluated, wrong_operand
+from ted.frontend.unevaluated import Unevaluated, without_value, wrong_operand
 from ted.ir import equations
 from ted.ir.data_ranges import range_of
-from ted.ir.dtypes import DType
+from ted.ir.dtypes import DType, is_weak_type
 from ted.ir.expressions import Expr
 from ted.ir.scalar import INDEX, add, cast, compare, dim, dims_used, index, land, load, select
 
@@ -202,6 +202,12 @@ class Tensor(Unevaluated):
         """The dims in another order, reversed by default."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return functions["transpose"](self, order or None)
+
+    def __hash__(self) -> int:
+        """Raises: FrontendError of a number of Python, which sets and dicts find by its value."""
+        if is_weak_type(self.dtype):
+            raise without_value(f"hash: a number has no value while it is traced, got {self}", self)
+        return object.__hash__(self)
 
     def __repr__(self) -> str:
         return f"Tensor({self.name}: {self.dtype}{list(self.shape)})"

@@ -186,3 +186,17 @@ def test_a_list_where_an_array_is_meant_is_named(fn: Callable[..., Any], said: s
     for made in (ted.function(fn), ted.grad(fn)):
         with pytest.raises(FrontendError, match=rule):
             made([1.0, 2.0])
+
+
+def test_a_number_in_a_set_or_a_dict_is_found_by_its_value() -> None:
+    x = np.ones(2)
+    chosen = ted.function(lambda x, a: x + (1.0 if a in {0.5, 0.25} else 2.0))
+    assert [chosen(x, a)[0] for a in (0.5, 0.75, 0.25)] == [2.0, 3.0, 2.0]
+    assert ted.function(lambda x, a: x * {0.5: 2.0}.get(a, 1.0))(x, 0.5)[0] == 2.0
+
+
+def test_values_that_ask_for_more_numbers_may_come_later() -> None:
+    f = ted.function(lambda x, a, b: x * math.floor(b) if a > 0 else x * b)
+    x = np.ones(1)
+    found = [f(x, a, b)[0] for a, b in ((-1.0, 2.5), (1.0, 2.5), (-1.0, 3.5), (2.0, 3.5))]
+    assert found == [2.5, 2.0, 3.5, 3.0]

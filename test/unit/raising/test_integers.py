@@ -234,3 +234,13 @@ def test_known_indices_stand_beside_indices_that_are_data() -> None:
     below, quotient = ted.function(ted.from_mlir(program))(np.array([-1, 3, 4]))
     assert below.tolist() == [False, True, False]
     assert quotient.tolist() == [2**62 - 1, 0, 1]
+
+
+@pytest.mark.parametrize("op", ["arith.mului_extended", "arith.mulsi_extended"])
+def test_products_of_one_bit_have_no_high_bit(op: str) -> None:
+    kind = "tensor<4xi1>"
+    body = f"%l, %h = {op} %x, %y : {kind}\n  return %l, %h : {kind}, {kind}"
+    program = f"func.func @main(%x: {kind}, %y: {kind}) -> ({kind}, {kind}) {{{body}}}"
+    x, y = np.array([0, 0, 1, 1], bool), np.array([0, 1, 0, 1], bool)
+    low, high = ted.function(ted.from_mlir(program))(x, y)
+    assert (low.tolist(), high.any()) == ([False, False, False, True], False)
