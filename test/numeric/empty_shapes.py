@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 import ted
-from docs.coverage_page import CALLS, FLOATS, NAMES, ROWS, arrays, operators
+from docs.coverage_page import CALLS, FLOATS, NAMES, ROWS, arrays, gradients_in_torch, operators
 from ted.errors import TedError
 from ted.testing.tracing import interpreted
 
@@ -96,19 +96,9 @@ def in_torch(name: str, text: str, known: dict[str, np.ndarray]) -> Result:
             warnings.simplefilter("ignore")
             result = eval(call[0], {**NAMES, **leaves})
             found = [t for t in ted.tree.leaves(result) if isinstance(t, torch.Tensor)]
-            return Result([t.detach().numpy() for t in found + _gradients(found, inputs)])
+            return Result([t.detach().numpy() for t in found + gradients_in_torch(found, inputs)])
     except Exception as error:
         return Result([], f"{type(error).__name__}: {error}")
-
-
-def _gradients(found: list[torch.Tensor], inputs: list[torch.Tensor]) -> list[torch.Tensor]:
-    gradients: list[torch.Tensor] = []
-    moving = [t for t in found if t.dtype.is_floating_point]
-    for _ in range(2 if moving and inputs else 0):
-        head = sum((t.double() ** 2).sum() for t in moving) + sum(0 * t.sum() for t in inputs)
-        moving = list(torch.autograd.grad(head, inputs, create_graph=True))
-        gradients += moving
-    return gradients
 
 
 def in_numpy(name: str, text: str, known: dict[str, np.ndarray]) -> Result:

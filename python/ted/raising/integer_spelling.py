@@ -1,20 +1,15 @@
-"""Operations of StableHLO on integers and bools that a pass of MLIR reads otherwise or takes apart.
+"""Operations of StableHLO on integers that a pass of MLIR reads otherwise or takes apart.
 
 Before: %0 = stablehlo.power %a, %b : tensor<4xi32>    After: a call of ted.integer_power
-Before: %0 = stablehlo.add %p, %q : tensor<4xi1>       After: stablehlo.or, as a sum of bools is
 Before: stablehlo.gather at tensor<4xui64>             After: at the least of these and 2 ** 63 - 1
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ted.mlir import ir
+from ted.mlir.queries import operations
 
 _CALL = {"call_target_name": '"ted.integer_power"', "mhlo.backend_config": '{given = "{}"}'}
-_OF_BOOLS = {"stablehlo.add": "stablehlo.or", "stablehlo.multiply": "stablehlo.and"}
-
-
 # The operand from which on there are positions, which are moved inside, read with a sign.
 _POSITIONS = {
     "stablehlo.gather": 1, "stablehlo.dynamic_slice": 1, "stablehlo.dynamic_update_slice": 2,
@@ -25,21 +20,13 @@ _MOST = 2**63 - 1
 def spell_integers(module: ir.Module) -> None:
     """Write operations of integers as others; powers in bodies of reductions stay."""
     _limit_positions(module)
-    found: list[tuple[ir.Operation, str, Mapping[str, str]]] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in _OF_BOOLS and _width(op) == 1:
-            found.append((op, _OF_BOOLS[op.name], {}))
-        elif op.name == "stablehlo.power" and _width(op) and not _is_in_body(op):
-            found.append((op, "stablehlo.custom_call", _CALL))
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    for op, name, attributes in found:
-        given = {key: ir.Attribute.parse(text, op.context) for key, text in attributes.items()}
+    for op in operations(module.operation, "stablehlo.power"):
+        if not _is_of_integers(op) or _is_in_body(op):
+            continue
+        given = {key: ir.Attribute.parse(text, op.context) for key, text in _CALL.items()}
         made = ir.Operation.create(
-            name, [op.results[0].type], list(op.operands), given, loc=op.location,
-            ip=ir.InsertionPoint(op),
+            "stablehlo.custom_call", [op.results[0].type], list(op.operands), given,
+            loc=op.location, ip=ir.InsertionPoint(op),
         )  # fmt: skip
         op.results[0].replace_all_uses_with(made.results[0])
         op.erase()
@@ -47,15 +34,7 @@ def spell_integers(module: ir.Module) -> None:
 
 def _limit_positions(module: ir.Module) -> None:
     """Make positions of 64 bits without a sign such that they have none with one."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in _POSITIONS:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    for op in found:
+    for op in operations(module.operation, *_POSITIONS):
         for k in range(_POSITIONS[op.name], len(op.operands)):
             if "ui64" in str(op.operands[k].type):
                 op.operands[k] = _at_most(op, op.operands[k])
@@ -69,10 +48,8 @@ def _at_most(op: ir.Operation, value: ir.Value) -> ir.Value:
     return ir.Operation.create("stablehlo.minimum", [value.type], operands, **place).results[0]
 
 
-def _width(op: ir.Operation) -> int:
-    """The bits of integers; 0 of other elements."""
-    element = ir.RankedTensorType(op.results[0].type).element_type
-    return element.width if isinstance(element, ir.IntegerType) else 0
+def _is_of_integers(op: ir.Operation) -> bool:
+    return isinstance(ir.RankedTensorType(op.results[0].type).element_type, ir.IntegerType)
 
 
 def _is_in_body(op: ir.Operation) -> bool:

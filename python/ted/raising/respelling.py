@@ -14,6 +14,7 @@ func.func @either(%a: {T}, %b: {T}) -> {T} {{
   %0 = stablehlo.or %a, %b : {T}
   return %0 : {T}
 }}"""
+_AND = _OR.replace("stablehlo.or", "stablehlo.and").replace("@either", "@both")
 _SAME = """
 func.func @same(%a: {T}) -> {T} {{
   return %a : {T}
@@ -65,6 +66,7 @@ _SPELLINGS: Mapping[str, tuple[Callable[[ir.Operation], bool], str]] = {
     "stablehlo.bitcast_convert": (_of_one_type, _SAME),
     "stablehlo.cbrt": (_of_complex, _ROOT),
     "stablehlo.maximum": (_of_complex, _EXTREMUM.replace("WAY", "GT")),
+    "stablehlo.multiply": (_of_bools, _AND),
     "stablehlo.minimum": (_of_complex, _EXTREMUM.replace("WAY", "LT")),
 }
 

@@ -10,26 +10,19 @@ sign is NaN like any other, and not below -infinity.
 from __future__ import annotations
 
 from ted.mlir import ir
+from ted.mlir.queries import operations
 
-ORDERED = "TOTALORDER"
+COMPARISON, ORDERED = "stablehlo.compare", "TOTALORDER"
 
 
 def compares_totally(op: ir.Operation) -> bool:
     """Whether an op is a comparison by the total order."""
-    return op.name == "stablehlo.compare" and ORDERED in str(op.attributes.get("compare_type", ""))
+    return op.name == COMPARISON and ORDERED in str(op.attributes.get("compare_type", ""))
 
 
 def spell_total_orders(module: ir.Module) -> None:
     """Write each comparison by the total order as those by value that it is."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if compares_totally(op):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    for op in found:
+    for op in filter(compares_totally, operations(module.operation, COMPARISON)):
         word = str(op.attributes["comparison_direction"]).rpartition(" ")[2].rstrip(">")
         op.results[0].replace_all_uses_with(_Spelling(op).of(word))
         op.erase()
