@@ -103,18 +103,19 @@ def _div(node: Expr, g: Expr) -> list[Contribution]:
 
 
 def _rsqrt(node: Expr, g: Expr) -> list[Contribution]:
-    """-y / (2 x), as a quotient is written: what comes next is multiplied by y (`body.py`)."""
-    return [(0, TRUE, mul(div(_scaled(g, -0.5), node.args[0]), node))]
+    """-y**3 / 2, whose last factor y is multiplied by what comes next (`body.py`)."""
+    return [(0, TRUE, mul(mul(_scaled(g, -0.5), _square(node)), node))]
 
 
 def _atan(node: Expr, g: Expr) -> list[Contribution]:
     """1 / (1 + x*x) as r * r / (r*r + (x*r)**2), r the inverse of the larger of 1 and |x|."""
+    (x,) = node.args
     one = _number(node, 1.0)
-    size = apply("stop_gradient", apply("maximum", one, apply("abs", node.args[0])))
+    size = apply("stop_gradient", apply("maximum", one, apply("abs", x)))
     r = div(one, size)
-    scaled = div(mul(g, r), add(_square(r), _square(mul(node.args[0], r))))
-    slope = select(_is_not(size, math.inf), mul(scaled, r), _number(node, 0.0))
-    return [(0, TRUE, slope)]
+    scaled = div(mul(g, r), add(_square(r), _square(mul(x, r))))
+    inside = TRUE if _has_pole(x) else _is_not(size, math.inf)
+    return [(0, inside, mul(scaled, r))]
 
 
 def _extremum(first_wins: Callable[[Expr, Expr], Expr]) -> Rule:
@@ -266,7 +267,11 @@ def can_overflow(e: Expr) -> bool:
         return False
     nodes = [n for n in postorder(e) if n.dtype.is_float]
     grows = any(n.op in GROWING and not _is_minus_size(n.args[0]) for n in nodes)
-    return (grows or _is_power_of_power(e)) and not any(n.op in _POLES for n in nodes)
+    return (grows or _is_power_of_power(e)) and not _has_pole(e)
+
+
+def _has_pole(e: Expr) -> bool:
+    return any(n.op in _POLES for n in postorder(e))
 
 
 def _is_minus_size(e: Expr) -> bool:

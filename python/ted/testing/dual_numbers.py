@@ -133,7 +133,7 @@ PARTIALS: dict[str, Partials] = {
     "math.log": lambda _, x: (ONE / x,),
     "math.log1p": lambda _, x: (ONE / (ONE + x),),
     "math.powf": _power,
-    "math.rsqrt": lambda y, x: (-HALF * y / x,),
+    "math.rsqrt": lambda y, _: (-HALF * y * y * y,),
     "math.sin": lambda _, x: (_call("cos", x),),
     "math.sinh": lambda _, x: (_call("cosh", x),),
     "math.sqrt": lambda y, _: (HALF / y,),
