@@ -90,7 +90,10 @@ def integer_binary(text: Text) -> None:
             *(["power"] if v.kind in SIGNED[:3] else []),
         ]
     )  # XLA gives others a sign, or loses bits
-    same(text, op, v, text.like(v))
+    other = text.like(v)
+    if op == "power":  # XLA reads six bits of the exponent
+        other = same(text, "clamp", *ends(text, other, -9, 63))
+    same(text, op, v, other)
 
 
 def boolean(text: Text) -> None:

@@ -112,7 +112,7 @@ def minimum(x: Any, y: Any) -> Any:
 
 def sign(x: Any) -> Any:
     """That of no number is no number."""
-    return torch.where(x.isnan(), x, torch.sign(x))
+    return torch.where(x.isnan(), x.detach(), torch.sign(x))
 
 
 def flip_some(x: Any, axis: int, step: int, start: int) -> Any:
@@ -164,10 +164,13 @@ def running_products(x: Any, axis: int) -> Any:
 
 
 def affine(x: Any, y: Any, axis: int) -> tuple[Any, Any]:
-    """The composition of the maps t -> x t + y along a dim, in order."""
+    """The composition of the maps t -> x t + y along a dim, in order, from the first of them."""
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
-    scale, shift = torch.ones(shape, dtype=x.dtype), torch.zeros(shape, dtype=x.dtype)
-    for a, b in zip(x.unbind(axis), y.unbind(axis), strict=True):
+    maps = list(zip(x.unbind(axis), y.unbind(axis), strict=True))
+    if not maps:
+        return torch.ones(shape, dtype=x.dtype), torch.zeros(shape, dtype=x.dtype)
+    scale, shift = maps[0]
+    for a, b in maps[1:]:
         scale, shift = scale * a, shift * a + b
     return scale, shift
 

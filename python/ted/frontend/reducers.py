@@ -44,8 +44,10 @@ def reducer(combine: Callable[..., Any], identity: Any = None, name: str = "redu
 
     `combine(a, b)` gives one value for two numbers, or a tuple for two tuples; then `identity` is a
     tuple too, and R takes and gives tuples, and so is `init`, of tensors that broadcast to the
-    result, values of the lambda or numbers.  It need not be commutative.  float16 and bfloat16 are
-    combined in float32 and rounded once.  `ted.testing.check_associative` tries it on samples.
+    result, values of the lambda or numbers.  It need not be commutative.  The identity is the value
+    of no elements and of those that `where` leaves out; it is combined with others only there.
+    float16 and bfloat16 are combined in float32 and rounded once.
+    `ted.testing.check_associative` tries it on samples.
     Raises: FrontendError without an identity of numbers.
     """
     if not callable(combine):

@@ -190,10 +190,14 @@ def test_a_loop_that_never_ends_is_interrupted() -> None:
     # A process that a shell started in the background ignores the signal unless told.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+
+    def endless() -> None:
+        timer.start()  # no earlier: on a busy machine the signal may come before the call
+        f(np.array(1.0))
+
     try:
         with pytest.raises(KeyboardInterrupt):
-            f(np.array(1.0))
+            endless()
     finally:
         signal.signal(signal.SIGINT, before)
     assert f(np.array(-2.0)) == -2

@@ -47,6 +47,17 @@ LOGS = ted.reducer(combine_logs, (-1e300, 0.0), name="logs")
 BEST = ted.reducer(combine_best, (-math.inf, -1), name="best")
 
 
+@pytest.mark.parametrize("length", [1, 2, 5, 70])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_identity_is_not_combined_with_elements(length, axis) -> None:
+    shape = (length, 3) if axis == 0 else (3, length)
+    x, y = np.full(shape, 0.5), np.ones(shape)
+    x[(slice(None),) * axis + (0,)] = np.inf  # 0 * inf + 1, from the identity, is NaN
+    found = run(lambda a, b: AFFINE((a, b), axis=axis), x, y)
+    np.testing.assert_array_equal(found[0], np.full(3, np.inf))
+    np.testing.assert_allclose(found[1], np.full(3, 2 - 0.5 ** (length - 1)), rtol=1e-14)
+
+
 @pytest.mark.parametrize("length", [0, 1, 2, 3, 5, 8, 13])
 def test_every_length_is_combined_in_order(length) -> None:
     x, y = RNG.normal(size=(2, length)), RNG.normal(size=(2, length))
