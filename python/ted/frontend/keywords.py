@@ -14,7 +14,7 @@ import itertools
 import re
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ted.errors import PassFailed, ScheduleError, TedError
@@ -82,10 +82,10 @@ def _is_idle(name: str, value: Any) -> bool:
     return value is None or (isinstance(value, bool) if name == "copy" else str(value) == DEVICE)
 
 
-def _signature(form: inspect.Signature, name: str) -> inspect.Signature:
+def _signature(form: inspect.Signature, idle: Iterable[str]) -> inspect.Signature:
     """What tools are told that a function takes: its idle keywords, too."""
-    idle = (word for word, names in IDLE.items() if name in names and word not in form.parameters)
-    more = [inspect.Parameter(word, inspect.Parameter.KEYWORD_ONLY, default=None) for word in idle]
+    words = [word for word in idle if word not in form.parameters]
+    more = [inspect.Parameter(word, inspect.Parameter.KEYWORD_ONLY, default=None) for word in words]
     return form.replace(parameters=[*form.parameters.values(), *more])
 
 
@@ -121,18 +121,21 @@ def accepting(
     """
     if not inspect.isfunction(function):
         return function
-    form = inspect.signature(function)
-    parameters = form.parameters
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+    if inspect.unwrap(function).__code__.co_flags & inspect.CO_VARKEYWORDS:
         return naming(function, name, module)
-    known = {p.name: p for p in parameters.values() if p.kind is not p.VAR_POSITIONAL}
-    names, takes_complex = frozenset(known), takes_complex or function.__name__ in OF_NESTS
-    types = _places_of_types(function.__name__, parameters)
+    takes_complex = takes_complex or function.__name__ in OF_NESTS
     # Other packages have other functions by these names.
     is_of_table = function.__module__.startswith(("ted.frontend.", "ted.spectral."))
 
+    @functools.cache  # when it is called first: a signature takes a tenth of a millisecond
+    def form() -> tuple[Mapping[str, inspect.Parameter], slice]:
+        parameters = inspect.signature(function).parameters
+        known = {p.name: p for p in parameters.values() if p.kind is not p.VAR_POSITIONAL}
+        return known, _places_of_types(function.__name__, parameters)
+
     def accepted(*args: Any, **options: Any) -> Any:
-        if options and not names.issuperset(options):
+        known, types = form()
+        if options and not known.keys() >= options.keys():
             options = translated(known, options, function.__name__)
         if not takes_complex and (
             is_complex((*args, *options.values()))
@@ -145,7 +148,8 @@ def accepting(
         return function(*args, **options)
 
     call = naming(functools.wraps(function)(accepted), name, module)
-    vars(call)["__signature__"] = _signature(form, function.__name__)
+    if idle := [word for word, names in IDLE.items() if function.__name__ in names]:
+        vars(call)["__signature__"] = _signature(inspect.signature(function), idle)
     return call
 
 

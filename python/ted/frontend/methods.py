@@ -33,7 +33,8 @@ def attach(functions: Mapping[str, Any]) -> None:
     """Make methods of those of the functions that take a tensor first."""
     for name, function in functions.items():
         if inspect.isfunction(function) and name not in NO_METHODS:
-            first = next(iter(inspect.signature(function).parameters), None)
+            code = inspect.unwrap(function).__code__
+            first = code.co_varnames[0] if code.co_argcount else None
             for kind in (tensors.Tensor, Complex) if first in FIRST else ():
                 if not hasattr(kind, name):
                     setattr(kind, name, _method(name, function))
