@@ -18,7 +18,8 @@ def script(case: Case, label: str) -> str:
     heads = heads_of(case)
     inputs = [*case.program.inputs, *(h for _, h in heads)]
     lines = [f"# {label}, seed {case.seed}, target {case.target}, {case.relation or 'no relation'}"]
-    lines += ["import ml_dtypes  # noqa: F401, names bfloat16", "import numpy as np", ""]
+    lines += ["import ml_dtypes  # noqa: F401, names bfloat16", "import numpy as np"]
+    lines += ["from numpy import inf, nan  # noqa: F401", ""]
     lines += ["import ted", "", "", function_text(case.program, "ted"), "", ""]
     lines += [_placeholder(k, i) for k, i in enumerate(inputs)]
     names = _results(case, heads, lines)
