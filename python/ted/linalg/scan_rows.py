@@ -6,14 +6,15 @@ After: `scf.for` over blocks of rows, with `"ted.scan"` over a slice, `tensor<8x
 A step by itself would touch one element of each row, and so a line of memory, or a page, for each.
 The rows of a block are several chains of operations that do not wait for each other.  Where steps
 of all rows go over more than a first cache holds, and but for their last slices histories are
-forgotten, rows are taken one by one, whatever they have of elements.
+forgotten, rows are taken one by one, whatever they have of elements.  Of rows of 4096 bytes, whose
+lines have one place in a cache, fewer are taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 from ted.linalg.generics import started, starts_alike
@@ -24,11 +25,13 @@ from ted.linalg.storage_folding import Window, find_windows, read_from_window
 from ted.mlir import ir, scf, tensor
 from ted.mlir.affine_forms import dims_used, linear
 from ted.mlir.queries import defining, replace_op
-from ted.mlir.scalars import affine_value, element_type, index, shape_of
+from ted.mlir.scalars import affine_value, element_bytes, element_type, index, shape_of
 from ted.mlir.strategies import Declined
 
 Values = list[ir.Value]
 HELD = 1 << 12  # elements that a first cache holds
+PAGE = 4096  # bytes; of memory that begins at one place of a page a first cache holds 8 lines or 12
+TOGETHER = 12  # such lines of a block: tensors themselves rarely begin at one place
 FEW = 16  # elements that a step has of a row, from which on they fill vectors, and lines of memory
 
 
@@ -65,7 +68,33 @@ def rows_of(body: ScanBody, block: int) -> Rows | Declined:
     block = 1 if overflows else block
     if rows <= block:
         return Declined(f"there are no more than {block} rows")
-    return Rows(block, axes, kept)
+    return Rows(_at_different_places(body, axes[-1], block), axes, kept)
+
+
+def _at_different_places(body: ScanBody, axis: int, block: int) -> int:
+    """The rows of a block, fewer where more begin at one place of a page than a cache has lines."""
+    steps = _bytes_between_rows(body, axis)
+    while block > 1 and sum(-(-block * gcd(step, PAGE) // PAGE) for step in steps) > TOGETHER:
+        block //= 2
+    return block
+
+
+def _bytes_between_rows(body: ScanBody, axis: int) -> list[int]:
+    """From a row to the next one, of each tensor that has rows."""
+    found = {value: _bytes_behind(value, axis) for value in body.inits}
+    for op in body.equations:
+        equation: Any = op.opview
+        row = _dim_of(op, body, axis)
+        for value, places in zip(op.operands, equation.read_maps, strict=False):
+            for place, expr in enumerate(places.results):
+                if value not in body.history and row in dims_used(expr):
+                    found[value] = _bytes_behind(value, place) * _stride(expr, row)
+    return [*found.values()]
+
+
+def _bytes_behind(value: ir.Value, axis: int) -> int:
+    """Of an index of a dim, in dense memory."""
+    return prod(shape_of(value)[axis + 1 :]) * element_bytes(value.type)
 
 
 def _overflows(body: ScanBody, kept: Mapping[int, Window], axes: Sequence[int]) -> bool:

@@ -17,6 +17,7 @@ from ted.ir.recurrences import UNBOUNDED
 from ted.linalg.data_reads import tensor_name
 from ted.mlir import ir
 from ted.mlir.queries import functions
+from ted.mlir.scalars import element_bytes
 
 ADDRESS_BITS = 47
 
@@ -75,6 +76,4 @@ def _has_no_memory(op: ir.Operation) -> bool:
 
 
 def _bytes(kind: ir.Type) -> int:
-    shaped = ir.RankedTensorType(kind)
-    bits = getattr(shaped.element_type, "width", 64)
-    return prod(shaped.shape) * max(1, bits // 8)
+    return prod(ir.RankedTensorType(kind).shape) * element_bytes(kind)

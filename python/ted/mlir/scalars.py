@@ -98,6 +98,11 @@ def element_type(value: ir.Value) -> ir.Type:
     return ir.ShapedType(value.type).element_type
 
 
+def element_bytes(kind: ir.Type) -> int:
+    """Bytes of an element of a type of tensors or memrefs; of an index those of an address."""
+    return max(1, getattr(ir.ShapedType(kind).element_type, "width", 64) // 8)
+
+
 def shape_of(value: ir.Value) -> tuple[int, ...]:
     """Shape of a tensor or memref."""
     return tuple(ir.ShapedType(value.type).shape)

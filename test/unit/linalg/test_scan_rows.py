@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -82,6 +84,49 @@ def test_rows_by_themselves_have_the_numbers_of_steps(name: str, n: int) -> None
     y = PROGRAMS[name](n)
     assert form(y) == ["rows, block = 8"]
     compare([y])
+
+
+def running(dtype: str, count: int, length: int) -> Tensor:
+    """A running sum over rows of products of so many tensors."""
+    tensors = [ted.placeholder((9, length), dtype, name=f"x{k}") for k in range(count)]
+    return ted.cumsum(functools.reduce(operator.mul, tensors), 1)
+
+
+@pytest.mark.fast(3)
+@pytest.mark.parametrize(
+    ("dtype", "count", "length", "block"),
+    [
+        ("float32", 1, 1024, 4),  # 4096 bytes: of 8 rows and as many results all lie together
+        ("float32", 1, 1000, 8),
+        ("float32", 1, 512, 8),  # two places of a page
+        ("float64", 1, 512, 4),
+        ("float64", 1, 3 * 512, 4),
+        ("float16", 1, 1024, 8),
+        ("float32", 3, 1024, 2),
+        ("float32", 5, 1024, 2),
+        ("float32", 6, 512, 2),
+        ("float32", 6, 1000, 8),
+    ],
+)
+def test_few_of_the_rows_that_begin_at_one_place_of_a_page_are_taken(
+    dtype: str, count: int, length: int, block: int
+) -> None:
+    assert form(running(dtype, count, length)) == [f"rows, block = {block}"]
+
+
+@pytest.mark.fast(1)
+def test_of_every_second_row_or_of_columns_less_lies_together() -> None:
+    x, y, w = p(18, 256), p(18, 256, name="y"), p(T, 512, 9, name="w")
+    assert form(ted.cumsum(x[::2] * y[::2], 1)) == ["rows, block = 4"]
+    assert form(ted.cumsum(x * y, 1)) == ["rows, block = 8"]
+    of_columns = ted.cumsum(ted.transpose(w, (2, 0, 1))[:, :, 0], 1)  # rows are 8 bytes apart
+    assert form(of_columns) == ["rows, block = 8"]
+
+
+@pytest.mark.fast(1)
+def test_blocks_of_four_have_the_numbers_of_steps() -> None:
+    x = p(11, 512)
+    compare([ted.cumsum(x, 1), ted.cumsum(x[:, ::-1], 1)])
 
 
 def wide(reverse: bool, *rows: int) -> Tensor:

@@ -12,7 +12,8 @@ import pytest
 
 from ted import _runtime
 
-LARGE = 1 << 20
+LARGE, PAGE = 1 << 20, 4096
+FIRST = 256  # the first place in a page
 
 
 @pytest.fixture(autouse=True)
@@ -27,8 +28,18 @@ def address(buffer: _runtime.Buffer) -> int:
 
 
 def taken(nbytes: int) -> int:
-    """Where a buffer was that is given back by now."""
-    return address(_runtime.Buffer(nbytes))
+    """The block of a buffer that is given back by now; it began at some place of the first page."""
+    return (address(_runtime.Buffer(nbytes)) - FIRST) // PAGE
+
+
+def test_buffers_in_a_row_lie_at_different_places_of_a_page() -> None:
+    places = [address(_runtime.Buffer(LARGE)) % PAGE for _ in range(16)]
+    assert len({*places[:8]}) == 8
+    assert places[8:] == places[:8]
+    for others in (16, 64):  # where large arrays of NumPy, and of torch and JAX, begin
+        assert min((place - others) % PAGE for place in places) >= 128
+    for earlier, later in pairwise(places):  # a result, and the input that it is of
+        assert 128 <= (later - earlier) % PAGE <= PAGE - 128
 
 
 def test_a_large_buffer_comes_back() -> None:
