@@ -318,7 +318,7 @@ def canonical_indices(
     def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
         if node.op == "load":
             return rebuild(node, map(form, args))
-        if node.dtype == INDEX and node.op in ("floordiv", "mod"):
+        if node.op in ("floordiv", "mod") and node.dtype == INDEX:
             return form(rebuild(node, args))
         return None
 

@@ -54,7 +54,7 @@ def interned(op: str, args: tuple[Expr, ...], attr: Any, dtype: DType) -> Expr:
     return node
 
 
-def postorder(*roots: Expr) -> Sequence[Expr]:
+def postorder(*roots: Expr) -> tuple[Expr, ...]:
     """Every node below the roots once, arguments before their users."""
     if len(roots) == 1:
         return (*_below(roots[0]), roots[0])
@@ -65,7 +65,11 @@ def _below(root: Expr) -> tuple[Expr, ...]:
     """What an expression is made of, arguments before their users; walks ask for it often."""
     found = root.below
     if found is None:
-        found = root.below = _walked(root)[:-1]
+        if any(a.below is None for a in root.args):  # to ask each for its own would be quadratic
+            found = _walked(root)[:-1]
+        else:
+            found = postorder(*root.args)
+        root.below = found
     return found
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from ted.dialects.ted import ComputeOp, ScanOp
@@ -278,15 +279,15 @@ class _Reader:
         shape, dtype = self._type(result)
         location = result.location
         start = self.known[init]
-        uses = len(list(init.uses))
+        is_read_once = len(list(islice(init.uses, 2))) == 1  # a value may have very many uses
         if isinstance(start, _Start) or (not start.is_input and not start.equations):
             fill, first = start.fill, ()
-        elif uses == 1 and not start.is_input:
+        elif is_read_once and not start.is_input:
             fill, first = start.fill, start.equations
         else:
             copy = scalar.load(start, identity_dims(len(shape)))
             fill, first = None, (whole(shape, copy, source_location(location)),)
-        if first and uses == 1 and isinstance(start, Tensor):
+        if first and is_read_once and isinstance(start, Tensor):
             self.names.discard(start.name)  # the tensor goes on under its name
         return Tensor(
             self._name(location), shape, dtype, fill, (*first, equation), source_location(location)

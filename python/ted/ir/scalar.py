@@ -406,16 +406,23 @@ def rewrite(
     roots: Sequence[Expr], leaf: Callable[[Expr, tuple[Expr, ...]], Expr | None]
 ) -> list[Expr]:
     """Rewrite bottom up: `leaf(node, new_args)` gives a replacement, or None to rebuild."""
-    memo: dict[int, Expr] = {}
+    changed: dict[Expr, Expr] = {}  # most nodes of most roots stay
     for node in postorder(*roots):
-        args = tuple(memo[id(a)] for a in node.args)
+        args = node.args
+        if not changed.keys().isdisjoint(args):
+            args = tuple([changed.get(a, a) for a in args])
         new = leaf(node, args)
-        memo[id(node)] = rebuild(node, args) if new is None else new
-    return [memo[id(r)] for r in roots]
+        if new is None:
+            new = node if args is node.args else rebuild(node, args)
+        if new is not node:
+            changed[node] = new
+    return [changed.get(root, root) for root in roots]
 
 
 def substitute(roots: Sequence[Expr], dims: Sequence[Expr]) -> list[Expr]:
     """Replace dim k by `dims[k]` everywhere."""
+    if all(dims[k] is dim(k) for k in dims_used(*roots)):
+        return list(roots)
     return rewrite(roots, lambda n, _: dims[n.attr] if n.op == "dim" else None)
 
 
