@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.errors import PassFailed
+from ted.linalg.long_chains import inline_parts, outline_parts
 from ted.linalg.loop_chains import shorten_chains
 from ted.linalg.memory_origins import (
     check_memory,
@@ -43,7 +44,9 @@ class TedBufferize:
         """
         expected = {_name(f): number_operations(tensor_origins(f)) for f in functions(module)}
         shorten_chains(module.operation)
+        outline_parts(module)
         _upstream(_ONE_SHOT, module)
+        inline_parts(module)
         for function in functions(module):
             check_memory(function, expected[_name(function)])
         forget_numbers(module.operation)

@@ -15,10 +15,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ted.domain import bounds
-from ted.domain.budget import BudgetExhausted
 from ted.domain.sizes import estimate
-from ted.ir.affine import NotAffine, canonical_index, canonical_indices, piecewise
+from ted.ir.affine import canonical_index, canonical_indices
 from ted.ir.equations import (
     Equation,
     System,
@@ -31,6 +29,7 @@ from ted.ir.equations import (
 )
 from ted.ir.expressions import Expr, Number
 from ted.ir.scalar import index, is_const, is_linear, reads_data, rewrite, substitute
+from ted.transforms.written_elements import Written
 
 
 def compose_copies(
@@ -133,7 +132,7 @@ def _with_equations(tensor: Tensor, equations: Sequence[Equation]) -> Tensor:
 def _with_moved(tensor: Tensor, movable: Collection[Tensor]) -> Tensor:
     """The tensor with the equations of what it alone reads, as a copy, in place of the copy."""
     made: list[Equation] = []
-    fill = tensor.fill
+    fill, written = tensor.fill, Written(tensor.equations)
     for position, equation in enumerate(tensor.equations):
         places = _places(equation, tensor, movable)
         source = equation.body.attr
@@ -142,7 +141,7 @@ def _with_moved(tensor: Tensor, movable: Collection[Tensor]) -> Tensor:
         elif len(tensor.equations) == 1 and equation.covers(tensor.shape):
             moved = [_written_at(e, equation, places) for e in source.equations]
             return replace(tensor, fill=source.fill, equations=tuple(moved))
-        elif _fits(fill, source) and _is_first(tensor.equations[: position + 1]):
+        elif _fits(fill, source) and written.is_first(position):
             fill = source.fill if fill is None else fill
             made += [_written_at(e, equation, places) for e in source.equations]
         else:
@@ -183,14 +182,3 @@ def _written_at(equation: Equation, copy: Equation, places: dict[int, int]) -> E
 def _fits(fill: Number | None, source: Tensor) -> bool:
     """Whether equations of the source may start from a fill; None where all elements are set."""
     return fill is None or source.fill is None or fill == source.fill
-
-
-def _is_first(equations: Sequence[Equation]) -> bool:
-    """Whether the last equation writes elements that none before it does."""
-    try:
-        *before, last = [
-            bounds.image(e.domain, [piecewise(w, e.domain) for w in e.write]) for e in equations
-        ]
-        return all(bounds.is_disjoint(last, image) for image in before)
-    except (NotAffine, BudgetExhausted):
-        return False

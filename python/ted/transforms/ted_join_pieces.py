@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from ted.domain import bounds, conversion, sets
+from ted.domain import conversion, sets
 from ted.domain.budget import BudgetExhausted, required
 from ted.ir.affine import canonical_indices
 from ted.ir.affine_attributes import conjunction_to_expr
@@ -27,8 +27,9 @@ from ted.ir.expressions import Expr, postorder
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import add, const, dim, index, mul, select, substitute
 from ted.transforms.lattice_pieces import Lattice, Piece, Range, piece_of, volume
-from ted.transforms.ted_simplify import started_with_stores, written_elements
+from ted.transforms.ted_simplify import started_with_stores
 from ted.transforms.wider_domains import widen_domains
+from ted.transforms.written_elements import Written
 
 MAX_NODES = 400  # a joined body stays below this size
 
@@ -83,16 +84,8 @@ def _is_sum(tensor: Tensor, equations: Sequence[Equation]) -> bool:
         return False
     if any(e.combiner not in ("add", "set") for e in equations):
         return False
-    images = [written_elements(e) for e in equations]
-    return all(
-        e.combiner == "add"
-        or (images[k] is not None and all(_are_apart(images[k], i) for i in images[:k]))
-        for k, e in enumerate(equations)
-    )
-
-
-def _are_apart(one: Any, other: Any) -> bool:
-    return other is not None and bounds.is_disjoint(one, other)
+    written = Written(equations)
+    return all(e.combiner == "add" or written.is_first(k) for k, e in enumerate(equations))
 
 
 # ------------------------------------------------------------------ which pieces

@@ -10,14 +10,12 @@ Everything here keeps values: sums are only regrouped inside one tensor, in a fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ted.domain import bounds
-from ted.domain.budget import BudgetExhausted
 from ted.domain.sizes import Extent
-from ted.ir.affine import NotAffine, decide_selects, piecewise
+from ted.ir.affine import decide_selects
 from ted.ir.equations import (
     Equation,
     System,
@@ -35,6 +33,7 @@ from ted.transforms.copies import compose_copies
 from ted.transforms.demanded_boxes import shrink_to_demand
 from ted.transforms.index_checks import checked_reads
 from ted.transforms.single_points import drop_unit_reductions, map_single_points
+from ted.transforms.written_elements import Written, answered, written_index
 
 
 def simplify(
@@ -168,16 +167,12 @@ def _stored_where_first(tensor: Tensor, equations: Sequence[Equation]) -> tuple[
 
     Of a recurrence, whose equations take turns, nothing else at all must write them.
     """
-    images = [written_elements(e) for e in equations]
+    forward, backward = Written(equations), Written(equations[::-1])
+    last = len(equations) - 1
 
     def is_first(position: int) -> bool:
-        own = images[position]
-        others = images[:position]
-        if tensor.time is not None:
-            others += images[position + 1 :]
-        return own is not None and all(
-            o is not None and _answer(bounds.is_disjoint, own, o) for o in others
-        )
+        is_last = tensor.time is None or backward.is_first(last - position)
+        return is_last and forward.is_first(position)
 
     return tuple(
         replace(e, combiner="set") if _is_injective_map(e) and is_first(k) else e
@@ -190,29 +185,8 @@ def _is_injective_map(equation: Equation) -> bool:
         return False
     if equation.is_identity_write:
         return True
-    index = _written(equation)
-    return index is not None and bool(_answer(bounds.is_injective, equation.domain, index))
-
-
-def written_elements(equation: Equation) -> Any | None:
-    """The elements that an equation writes; None when they are data or too hard to find."""
-    index = _written(equation)
-    return None if index is None else _answer(bounds.image, equation.domain, index)
-
-
-def _answer(question: Callable[..., Any], *args: Any) -> Any | None:
-    """The answer, or None when finding it takes too many operations."""
-    try:
-        return question(*args)
-    except BudgetExhausted:
-        return None
-
-
-def _written(equation: Equation) -> list[Any] | None:
-    try:
-        return [piecewise(w, equation.domain) for w in equation.write]
-    except NotAffine:
-        return None
+    index = written_index(equation)
+    return index is not None and bool(answered(bounds.is_injective, equation.domain, index))
 
 
 # ------------------------------------------------------------------ whole tensors

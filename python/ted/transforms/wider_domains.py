@@ -22,7 +22,7 @@ from ted.ir.affine import NotAffine, piecewise
 from ted.ir.equations import Equation, System, Tensor, recurrent_tensors, rewrite_system
 from ted.ir.expressions import Expr
 from ted.ir.scalar import is_const
-from ted.transforms.ted_simplify import written_elements
+from ted.transforms.written_elements import Written, written_elements
 
 
 def widen_domains(system: System) -> System:
@@ -120,6 +120,4 @@ def _may_write(tensor: Tensor, equation: Equation, box: Any, earlier: Sequence[E
         return False
     if equation.combiner == "add":
         return True
-    image = bounds.image(box, index)
-    others = [written_elements(e) for e in earlier]
-    return all(other is not None and bounds.is_disjoint(image, other) for other in others)
+    return Written(earlier).is_apart(bounds.image(box, index), len(earlier))

@@ -1,0 +1,83 @@
+"""Tensors that very many operations go on from: parts of a block, each analysed by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from ted import dialects
+from ted.linalg import long_chains
+from ted.linalg.long_chains import inline_parts, outline_parts
+from ted.linalg.ted_bufferize import TedBufferize
+from ted.mlir import ir
+from ted.mlir.queries import functions, operations
+
+LINK = """
+  %e{k} = tensor.extract_slice %t{k}[{k}] [1] [1] : tensor<{n}xf32> to tensor<f32>
+  %x{k} = tensor.extract_slice %x[{k}] [1] [1] : tensor<{n}xf32> to tensor<f32>
+  %g{k} = linalg.exp ins(%x{k} : tensor<f32>) outs(%e{k} : tensor<f32>) -> tensor<f32>
+  %t{after} = tensor.insert_slice %g{k} into %t{k}[{k}] [1] [1]
+    : tensor<f32> into tensor<{n}xf32>"""
+
+
+def _chain(count: int, end: str = "") -> str:
+    kind, memory = f"tensor<{count}xf32>", f"memref<{count}xf32>"
+    links = "".join(LINK.format(k=k, after=k + 1, n=count) for k in range(count))
+    return f"""func.func @main(%a: {memory}, %b: {memory}, %s: f32) -> {kind} {{
+  %x = bufferization.to_tensor %a restrict : {memory} to {kind}
+  %o = bufferization.to_tensor %b restrict writable : {memory} to {kind}
+  %c0 = arith.constant 0 : index
+  %t0 = tensor.insert %s into %x[%c0] : {kind}{links}
+  %end = {end or f"tensor.insert %s into %t{count}[%c0]"} : {kind}
+  %r = bufferization.materialize_in_destination %end in %o : ({kind}, {kind}) -> {kind}
+  return %r : {kind}
+}}"""
+
+
+def _bufferized(text: str) -> str:
+    with dialects.session():
+        module = ir.Module.parse(text)
+        TedBufferize().run(module)
+        return str(module)
+
+
+def test_a_long_chain_becomes_parts_that_go_back_where_they_were() -> None:
+    with dialects.session():
+        module = ir.Module.parse(_chain(100))
+        before = str(module)
+        outline_parts(module)
+        assert module.operation.verify()
+        calls = operations(module.operation, "func.call")
+        assert len(list(functions(module))) == 1 + len(calls) == 1 + 400 // 32
+        inline_parts(module)
+        assert str(module) == before
+
+
+def test_a_chain_that_is_not_long_stays() -> None:
+    with dialects.session():
+        module = ir.Module.parse(_chain(12))
+        outline_parts(module)
+        assert not operations(module.operation, "func.call")
+
+
+@pytest.mark.parametrize("text", [_chain(12), _chain(12, "tensor.insert %s into %t3[%c0]")])
+def test_memory_is_the_same_whether_a_block_is_cut(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = _bufferized(text)
+    monkeypatch.setattr(long_chains, "LONGEST", 5)
+    monkeypatch.setattr(long_chains, "PART", 4)
+    cut = _bufferized(text)
+    assert cut.count("linalg.exp") == whole.count("linalg.exp") == 12
+    for op in ("memref.alloc", "memref.copy"):
+        assert cut.count(op) <= whole.count(op)
+
+
+def test_slices_do_not_go_from_part_to_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_chains, "LONGEST", 1)
+    monkeypatch.setattr(long_chains, "PART", 1)
+    with dialects.session():
+        module = ir.Module.parse(_chain(6))
+        outline_parts(module)
+        for call in operations(module.operation, "func.call"):
+            kinds = {str(v.type) for v in (*call.operands, *call.results)}
+            assert "tensor<f32>" not in kinds
