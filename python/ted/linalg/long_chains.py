@@ -6,7 +6,8 @@ After:  `%32 = call @ted.part0(%0, %a, ..., %i, ...)`, ..., each a function of 3
 To know whether a write may be in place, MLIR's bufferization compares all reads of a memory with
 all writes of it, for each operand: n^3 comparisons for a tensor that n operations go on from. It
 analyses a function by itself and before those that call it, where a call is one read and one write.
-What crosses from part to part is whole tensors, whose memory a call takes as it is.
+What crosses from part to part is whole tensors, whose memory a call takes as it is; a slice of one
+that other parts use is taken there again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cmp_to_key
 
 from ted.mlir import func, ir
 from ted.mlir.queries import (
@@ -136,7 +138,40 @@ def _parts(block: ir.Block) -> list[list[ir.Operation]]:
         if may_end and links >= least:
             parts.append(part)
             part, links = [], 0
+    _slice_again(parts, origins)
     return [one for one in parts if all(origins.of(v)[1] for v in _taken(one) if _is_tensor(v))]
+
+
+def _is_slice(op: ir.Operation | None, origins: _Origins) -> bool:
+    """Whether an operation takes a slice of a whole tensor: any part may take it."""
+    return op is not None and op.name == "tensor.extract_slice" and origins.of(op.operands[0])[1]
+
+
+def _slice_again(parts: Sequence[list[ir.Operation]], origins: _Origins) -> None:
+    """Let what is not in the part of a slice use one of its own."""
+    number = {op: k for k, part in enumerate(parts) for op in part}
+    for op in [op for op in number if _is_slice(op, origins)]:
+        copies: dict[int, ir.Operation] = {}
+        for use in _in_order(op):
+            user = _in_block(use.owner.operation, op.block)
+            mine = number.get(user, -1)
+            if mine == number[op]:
+                continue
+            if mine not in copies:
+                copies[mine] = op.clone(ir.InsertionPoint(user)).operation
+                if mine >= 0:
+                    parts[mine].insert(parts[mine].index(user), copies[mine])
+            use.owner.operation.operands[use.operand_number] = copies[mine].results[0]
+
+
+def _in_order(op: ir.Operation) -> list[ir.OpOperand]:
+    """The uses of the result of an operation, in the order of the operations of its block."""
+    uses = [(use, _in_block(use.owner.operation, op.block)) for use in op.results[0].uses]
+    return [use for use, _ in sorted(uses, key=cmp_to_key(_by_place))]
+
+
+def _by_place(one: tuple[object, ir.Operation], other: tuple[object, ir.Operation]) -> int:
+    return 0 if one[1] == other[1] else -1 if one[1].is_before_in_block(other[1]) else 1
 
 
 def _ends(ops: Sequence[ir.Operation], origins: _Origins) -> Iterator[bool]:
@@ -144,7 +179,8 @@ def _ends(ops: Sequence[ir.Operation], origins: _Origins) -> Iterator[bool]:
     last = {v: k for k, op in enumerate(ops) for v in operands_inside(op)}
     sliced: set[ir.Value] = set()
     for k, op in enumerate(ops):
-        sliced.update(v for v in op.results if _is_tensor(v) and not origins.of(v)[1])
+        if not _is_slice(op, origins):
+            sliced.update(v for v in op.results if _is_tensor(v) and not origins.of(v)[1])
         sliced = {v for v in sliced if last.get(v, len(ops)) > k}
         yield not sliced
 
