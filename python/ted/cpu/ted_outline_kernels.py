@@ -159,7 +159,7 @@ class Kernel:
 
     def _is_only_used_here(self, op: ir.Operation) -> bool:
         """Whether memory is used by these operations only, directly or through views."""
-        users = [use.owner.operation for use in op.results[0].uses]
+        users = (use.owner.operation for use in op.results[0].uses)  # maybe very many
         return all(
             self._has(user)
             or (user.name in VIEWS and self._is_only_used_here(user))

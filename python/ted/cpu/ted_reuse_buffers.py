@@ -120,28 +120,28 @@ def _of_both(first: ir.Location, second: ir.Location) -> ir.Location:
 
 def _pairs(generic: Generic) -> Iterator[tuple[ir.Value, ir.Value]]:
     """What is read and what is written, element by element at the same places."""
-    if not generic.is_map:
+    old_ones = [old for old in generic.inputs if defining(old, _TAKES) is not None]
+    if not old_ones or not generic.is_map:
         return
+    loaded = _loaded(generic)
     for k, new in enumerate(generic.outputs, generic.count_inputs):
-        if not _is_written_once(generic, k):
+        if root(new) in loaded or not _is_written_once(generic, k):
             continue
-        for old in generic.inputs:
-            if old.type == new.type and _is_read_in_place(generic, old, k):
+        for old in old_ones:
+            if old.type == new.type and old not in loaded and _is_read_in_place(generic, old, k):
                 yield old, new
 
 
 def _is_written_once(generic: Generic, k: int) -> bool:
     """Whether each point writes an element of its own, and does not ask what was there."""
     is_unasked = not list(generic.body.arguments[k].uses)
-    is_alone = _meets(generic, k) == [k] and not _is_loaded(generic, root(generic.operands[k]))
+    is_alone = _meets(generic, k) == [k]
     return is_unasked and generic.maps[k].is_permutation and is_alone
 
 
 def _is_read_in_place(generic: Generic, old: ir.Value, k: int) -> bool:
     readers = [j for j, value in enumerate(generic.operands) if root(value) == old]
-    return all(
-        generic.operands[j] == old and generic.maps[j] == generic.maps[k] for j in readers
-    ) and not _is_loaded(generic, old)
+    return all(generic.operands[j] == old and generic.maps[j] == generic.maps[k] for j in readers)
 
 
 def _meets(generic: Generic, k: int) -> Sequence[int]:
@@ -150,7 +150,7 @@ def _meets(generic: Generic, k: int) -> Sequence[int]:
     return [j for j, value in enumerate(generic.operands) if root(value) == memory]
 
 
-def _is_loaded(generic: Generic, old: ir.Value) -> bool:
-    """Whether the body reads at places that are no subscripts."""
+def _loaded(generic: Generic) -> set[ir.Value]:
+    """The memory that the body reads at places that are no subscripts."""
     inside = [v for op in generic.code for v in operands_inside(op)]
-    return any(isinstance(v.type, ir.MemRefType) and root(v) == old for v in inside)
+    return {root(v) for v in inside if isinstance(v.type, ir.MemRefType)}

@@ -24,9 +24,9 @@ from ted.ir.affine_attributes import NEVER, expr_to_aff
 from ted.ir.equations import Equation
 from ted.ir.expressions import Expr
 from ted.ir.graphs import finished
-from ted.ir.paths import conjuncts, path_conditions
+from ted.ir.paths import conjuncts
 from ted.ir.predicate_cycles import without_cycles
-from ted.ir.scalar import TRUE, is_const, is_trusted, land, loads, rewrite
+from ted.ir.scalar import TRUE, is_const, is_trusted, land, rewrite
 from ted.ir.unknowns import is_inside
 
 
@@ -65,8 +65,7 @@ class Accesses:
 def plan_accesses(equation: Equation) -> Accesses:
     """Plan every read of the body and of the write's subscripts."""
     roots = equation.expressions
-    paths = path_conditions(*roots)
-    planned = {node: _plan(node, paths[node], equation.domain) for node in loads(*roots)}
+    planned = {node: _plan(node, equation.paths[node], equation.domain) for node in equation.reads}
     predicates = {n: p.predicate for n, p in planned.items() if isinstance(p, DataRead)}
     for node, predicate in without_cycles(predicates).items():
         if predicate is not predicates[node]:  # weaker, so that it proves less

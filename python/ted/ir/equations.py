@@ -17,7 +17,7 @@ step as well are a recurrence there, along time dims of their own: time is lexic
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, NamedTuple
@@ -31,6 +31,7 @@ from ted.ir.constants import Constant
 from ted.ir.dtypes import DType
 from ted.ir.expressions import Expr, Number
 from ted.ir.graphs import circles, finished
+from ted.ir.paths import path_conditions
 from ted.ir.scalar import (
     add,
     dim,
@@ -207,6 +208,11 @@ class Equation:
     def sources(self) -> tuple[Tensor, ...]:
         """The distinct tensors that are read, in order of first use."""
         return tuple(dict.fromkeys(read.attr for read in self.reads))
+
+    @cached_property
+    def paths(self) -> Mapping[Expr, Expr]:
+        """For every node of body and write subscripts, where its value is used."""
+        return path_conditions(*self.expressions)
 
     @property
     def is_scatter(self) -> bool:

@@ -31,6 +31,7 @@ class Expr:
         return format_expr(self)
 
 
+_EMPTY: frozenset[int] = frozenset()
 LOGIC = ("and", "or", "not")
 
 _interned: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValueDictionary()
@@ -46,9 +47,14 @@ def interned(op: str, args: tuple[Expr, ...], attr: Any, dtype: DType) -> Expr:
         return found
     node = Expr()
     node.op, node.args, node.attr, node.dtype = op, args, attr, dtype
-    node.dims = frozenset({attr} if op == "dim" else ()).union(*(a.dims for a in args))
-    node.reads = op == "load" or any(a.reads for a in args)
-    node.tests = any(a.tests for a in args) if op in LOGIC else not node.reads
+    node.dims = frozenset((attr,)) if op == "dim" else _EMPTY
+    node.reads = op == "load"
+    tests = False
+    for a in args:
+        node.dims = a.dims if node.dims is _EMPTY else node.dims | a.dims
+        node.reads = node.reads or a.reads
+        tests = tests or a.tests
+    node.tests = tests if op in LOGIC else not node.reads
     node.below = None if args else ()
     _interned[key] = node
     return node

@@ -21,7 +21,7 @@ from ted.ir.affine import NotAffine, piecewise, where_possible
 from ted.ir.equations import Equation
 from ted.ir.expressions import Expr, format_expr, postorder
 from ted.ir.index_ranges import ranges
-from ted.ir.paths import certain_terms, conjuncts, path_conditions
+from ted.ir.paths import certain_terms, conjuncts
 from ted.ir.scalar import TRUE, as_extent, dim, is_trusted, reads_data
 
 Row: TypeAlias = "tuple[int, Expr, Extent]"
@@ -137,7 +137,7 @@ def _compared(term: Expr) -> tuple[str, Expr | None, Expr | None]:
 
 def _decided(access: _Access, rows: Sequence[Row], equation: Equation) -> str | None:
     """What isl says of the subscripts that are left; what it cannot say is left to lowering."""
-    path = TRUE if access.node is None else path_conditions(*equation.expressions)[access.node]
+    path = TRUE if access.node is None else equation.paths[access.node]
     if access.node is not None and path.reads and reads_data(*access.node.args):
         return None  # data say where it is made, and it is tested there
     points = where_possible(path, equation.domain)

@@ -78,6 +78,8 @@ def _decided(node: Expr, position: int) -> Expr:
 
 
 def _disjunction(terms: list[Expr]) -> Expr:
+    if len(terms) == 1:  # most nodes have one user
+        return terms[0]
     terms = _without_decisions(terms)
     if TRUE in terms:
         return TRUE

@@ -23,7 +23,6 @@ from ted.ir.affine import condition_set, is_affine, where_possible
 from ted.ir.equations import Clock, Equation, Tensor, components, is_recurrence, reads
 from ted.ir.expressions import Expr
 from ted.ir.graphs import circles
-from ted.ir.paths import path_conditions
 from ted.ir.scalar import compare, dim, dims_used, index, land
 from ted.ir.unknowns import value_where
 
@@ -279,7 +278,7 @@ def may_meet(tensor: Tensor, equation: Equation, read: Expr, points: Any, level:
 
 def history_reads(equation: Equation, group: Sequence[Tensor]) -> Iterator[tuple[Expr, Any]]:
     """The reads of tensors of the group, each with a set that holds every point that makes it."""
-    paths = path_conditions(*equation.expressions)
+    paths = equation.paths
     for read in reads(equation):
         if read.attr in group:
             yield read, where_possible(paths[read], equation.domain)
@@ -304,7 +303,7 @@ def times(
         )
     if is_affine(seen, equation.domain):
         return seen, written, points
-    path = path_conditions(*equation.expressions)[read]
+    path = equation.paths[read]
     rank = equation.rank
     within = sets.preimage(points, rank + 1, [sets.dim_aff(rank + 1, d) for d in range(rank)])
     points = value_where(seen, path, equation.domain).intersect(within)

@@ -132,10 +132,13 @@ def is_const(e: Expr, value: Number | None = None) -> bool:
 def _typed(name: str, *args: Expr) -> Expr:
     row = OPERATIONS[name]
     values = args[1:] if name == "select" else args
+    dtype = values[0].dtype
     assert len(args) == row.arity, f"{name}: {row.arity} arguments, got {len(args)}"
-    assert len({a.dtype for a in values}) == 1, f"{name}: one type, got {[a.dtype for a in values]}"
-    assert values[0].dtype.kind in row.kinds, f"{name}: not defined on {values[0].dtype}"
-    return interned(name, args, None, BOOL if row.rule in ("compare", "logic") else values[0].dtype)
+    for a in values:
+        same = a.dtype is dtype or a.dtype == dtype
+        assert same, f"{name}: one type, got {[a.dtype for a in values]}"
+    assert dtype.kind in row.kinds, f"{name}: not defined on {dtype}"
+    return interned(name, args, None, BOOL if row.rule in ("compare", "logic") else dtype)
 
 
 def apply(name: str, *args: Expr) -> Expr:

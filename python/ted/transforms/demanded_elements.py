@@ -11,7 +11,6 @@ from ted.domain.budget import BudgetExhausted
 from ted.ir.affine import NotAffine, piecewise, where_possible
 from ted.ir.equations import Equation, Tensor, reads
 from ted.ir.expressions import Expr
-from ted.ir.paths import path_conditions
 from ted.ir.scalar import TRUE, dim
 
 
@@ -42,7 +41,7 @@ def note_reads(
 
     None stands for all elements, and for such as are not known.
     """
-    conditions = path_conditions(*equation.expressions)
+    conditions = equation.paths
     everywhere = points is equation.domain and equation.is_box and 0 not in equation.extents
     for one in reads(equation):
         if one.attr.is_input or (among is not None and one.attr not in among):
