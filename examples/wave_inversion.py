@@ -2,7 +2,7 @@
 
 A source sends a pulse through a plane of unknown speeds; receivers on the other side record it. The
 gradient of the misfit in every speed runs the wave backwards through `ted.scan`, which keeps only
-every fourteenth state and computes the others again (`checkpoint=True`).
+every tenth state and computes the others again (`checkpoint=True`).
 """
 
 from __future__ import annotations

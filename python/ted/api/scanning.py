@@ -54,7 +54,8 @@ def scan(
     None.  `reverse` begins with the last x.  With `checkpoint=s` the gradient keeps only the
     carries between segments of s steps, computes the carries of a segment again when it comes to
     it, and what is inside of a step when it comes to that: T / s + s carries and one step are in
-    memory at once, for two more evaluations.  `True` or "sqrt" is s near the root of T, the least.
+    memory at once, for two more evaluations.  `True` or "sqrt" is s near the root of T, the
+    least, or little more where segments have equal lengths then.
     Raises: FrontendError when a step changes the shape or type of its carry, or lengths differ.
     """
     check_callable(step, "scan: step")
@@ -188,10 +189,9 @@ def _in_segments(
 
 
 def _segment_size(wanted: Any, steps: int) -> int:
-    """The number of steps of a segment: segments of equal size if possible."""
+    """The number of steps of a segment."""
     if wanted is True or (isinstance(wanted, str) and wanted == "sqrt"):
-        segments = round(math.sqrt(steps)) or 1
-        return -(-steps // segments) or 1
+        return _least_memory(steps)
     steps_of_each = int(wanted) if isinstance(wanted, Integral) else 0
     if isinstance(wanted, bool) or steps_of_each < 1:
         fail(
@@ -199,6 +199,20 @@ def _segment_size(wanted: Any, steps: int) -> int:
             f"{wanted!r}; leave it out to keep every carry"
         )
     return steps_of_each
+
+
+# How much more a split without a rest may keep than the least: a rest doubles the code.
+_SPARED_REST = 1 + 1 / 16
+
+
+def _least_memory(steps: int) -> int:
+    """The number of steps of segments of which as few carries are kept as possible."""
+    root = math.sqrt(steps)
+    size = -(-steps // (round(root) or 1)) or 1
+    most = (-(-steps // size) + size) * _SPARED_REST
+    divisors = [d for d in range(1, math.isqrt(steps) + 1) if steps % d == 0]
+    equal = [s for d in divisors if d + steps // d <= most for s in (d, steps // d)]
+    return min(equal, key=lambda s: abs(s - root), default=size)
 
 
 def _segment(

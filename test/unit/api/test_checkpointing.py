@@ -12,6 +12,7 @@ import pytest
 import ted
 from sweeps import swept
 from ted import nn
+from ted.api.scanning import _segment_size
 from ted.frontend.tensors import Tensor
 from ted.ir.equations import topological
 from ted.testing import check_grads
@@ -167,6 +168,15 @@ def test_segments_change_no_gradient(size: Any, reverse: bool) -> None:
     np.testing.assert_allclose(cut[0], plain[0], rtol=1e-12)
     for a, b in zip(plain[1], cut[1], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
+
+
+def test_segments_of_the_least_memory_have_equal_lengths_where_that_is_nearly_the_least() -> None:
+    sizes = {50: 5, 64: 8, 100: 10, 200: 10, 365: 20, 2: 1, 1: 1, 0: 1}
+    assert {steps: _segment_size(True, steps) for steps in sizes} == sizes
+    for steps in range(1, 400):
+        size = _segment_size(True, steps)
+        least = min(-(-steps // s) + s for s in range(1, steps + 1))
+        assert -(-steps // size) + size <= 1.0625 * least + 1
 
 
 def test_a_segment_of_one_step_has_second_derivatives_behind_an_extremum() -> None:
