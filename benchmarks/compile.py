@@ -2,6 +2,7 @@
 
     python benchmarks/compile.py [--only mlp] [--peers jax,torch] [--cpu]
     python benchmarks/compile.py --lines | --operators | --memory 1000
+    python benchmarks/compile.py --long [--only writes,sorts] [--runs 3]
 
 For each program and size, the wall clock from the first call to its result, without imports: by ted
 with an empty cache (cold), by other processes with what that one left, of twice the loss (changed),
@@ -10,8 +11,11 @@ All may use every core. The exponent is that of the growth from the smallest siz
 is linear; so for the steps of a compilation that take a twentieth of it. `--lines` counts lines of
 IR instead. `--operators` measures operators of `ted.nn` and recurrences, after another program was
 compiled in their process, and all that the examples compile. `--memory` tells how much a process
-grows that compiles so many programs. `--cpu` takes the CPU time of the process that calls instead
-of the wall clock: other load hardly disturbs it, and a warm process has no other.
+grows that compiles so many programs. `--long` compiles programs as loops of Python make them, in
+processes that compiled another one, in turn with JAX: medians of wall clocks and of CPU times, and
+for each step that takes a twentieth its share and its growth. `--cpu` takes the CPU time of the
+process that calls instead of the wall clock: other load hardly disturbs it, and a warm process has
+no other.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import json
 import math
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,6 +33,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from compile_long import LONG
 from compile_once import CPU_CLOCK, STAGES
 from compile_peers import FRAMEWORKS
 from compile_programs import OPERATORS, PROGRAMS
@@ -146,6 +152,45 @@ def example(cache: str, name: str) -> float:
 EXAMPLE_NAMES = sorted(path.name for path in EXAMPLES.glob("[0-9]*.py"))
 
 
+def long(names: Sequence[str], runs: int) -> None:
+    """A line for each program and size, and one for each of its larger steps."""
+    print(f"{'program':18}{'size':>6}{'wall':>8}{'aim':>6}{'CPU':>8}", end="")
+    print(f"{'JAX':>8}{'CPU':>8}{'ratio':>8}")
+    for name in names:
+        sizes, every = LONG[name].sizes, []
+        for size in sizes:
+            rounds = [
+                [measured("", "long", f, name, size) for f in ("ted", "jax")] for _ in range(runs)
+            ]
+            ours, theirs = (_medians(found) for found in zip(*rounds, strict=True))
+            every.append(ours)
+            aim = LONG[name].limits.get(size, "")
+            print(f"{name:18}{size:6}{ours['seconds']:8.2f}{aim:>6}{ours['cpu']:8.2f}", end="")
+            print(f"{theirs['seconds']:8.2f}{theirs['cpu']:8.2f}", end="")
+            print(f"{ours['cpu'] / theirs['cpu']:8.2f}", flush=True)
+        _print_steps(every, sizes)
+
+
+def _medians(found: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """The median of each time, those of steps among them."""
+    flat = [
+        one.get("steps", {}) | {k: one.get(k, math.nan) for k in ("seconds", "cpu")}
+        for one in found
+    ]
+    return {key: statistics.median(one.get(key, 0.0) for one in flat) for key in flat[0]}
+
+
+def _print_steps(found: Sequence[dict[str, float]], sizes: Sequence[int]) -> None:
+    """The shares of the steps that take a twentieth of the largest size, and how they grow."""
+    last = found[-1]
+    steps = [k for k in last if k not in ("seconds", "cpu") and last[k] > last["seconds"] / 20]
+    for step in sorted(steps, key=last.__getitem__, reverse=True):
+        grown = ""
+        if len(sizes) > 1 and found[-2].get(step):
+            grown = growth([found[-2][step], last[step]], sizes[-2:])
+        print(f"{'':8}{last[step] / last['seconds']:6.0%} {grown:7} {step[:70]}")
+
+
 def memory(count: int) -> None:
     """How much a process grows."""
     found = measured("", "memory", count)
@@ -162,16 +207,20 @@ def main() -> None:
     parser.add_argument("--lines", action="store_true", help="lines of IR")
     parser.add_argument("--operators", action="store_true", help="operators and examples")
     parser.add_argument("--memory", type=int, metavar="COUNT", help="programs to compile")
+    parser.add_argument("--long", action="store_true", help="programs as loops of Python make them")
+    parser.add_argument("--runs", type=int, default=1, help="processes of each, with --long")
     parser.add_argument("--cpu", action="store_true", help="CPU time in place of the wall clock")
     options = parser.parse_args()
     if options.cpu:
         os.environ[CPU_CLOCK] = "1"
-    plain = not (options.lines or options.operators or options.memory)
+    plain = not (options.lines or options.operators or options.memory or options.long)
     peers = [peer for peer in options.peers.split(",") if peer and plain]
     print(f"{environment('torch-mlir', 'islpy', *peers)}: {os.cpu_count()} cores for all")
     names = options.only.split(",") if options.only else None
     if options.memory:
         memory(options.memory)
+    elif options.long:
+        long(names or list(LONG), options.runs)
     elif options.lines:
         lines(names or list(PROGRAMS))
     elif options.operators:

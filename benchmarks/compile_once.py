@@ -2,10 +2,12 @@
 
 python benchmarks/compile_once.py program FRAMEWORK NAME SIZE [changed]
 python benchmarks/compile_once.py operator|lines|memory ...
+python benchmarks/compile_once.py long FRAMEWORK NAME SIZE
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from compile_long import run_of
 from compile_peers import FRAMEWORKS
 from compile_programs import OPERATORS, PROGRAMS
 
@@ -81,6 +84,32 @@ def memory(count: str) -> dict[str, float]:
     return {"before": before, "after": resident()}
 
 
+def long(framework: str, name: str, size: str) -> dict[str, Any]:
+    """Seconds to compile a long program in a process that compiled another one, and of its steps.
+
+    `cpu` is that of the process and of its children.
+    """
+    first, arrays = run_of(framework, "tanh, gradient", 2)
+    first(*arrays)
+    run, arrays = run_of(framework, name, int(size))
+    began, busy = time.perf_counter(), _busy()
+    run(*arrays)
+    seconds = time.perf_counter() - began
+    steps = run.compiled(*arrays).compile_times if framework == "ted" else {}
+    return {"seconds": seconds, "cpu": _busy() - busy, "steps": steps}
+
+
+def _busy() -> float:
+    """CPU time of this process and of its children so far."""
+    found = time.process_time()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # one that has ended
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[1]) == os.getpid():
+                found += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return found
+
+
 def resident() -> int:
     """Bytes of this process in memory."""
     gc.collect()
@@ -93,7 +122,7 @@ def _random(shape: Any) -> Any:
 
 
 MEASURED: Mapping[str, Callable[..., dict[str, Any]]] = {
-    "program": program, "lines": lines, "operator": operator, "memory": memory,
+    "program": program, "lines": lines, "operator": operator, "memory": memory, "long": long,
 }  # fmt: skip
 
 if __name__ == "__main__" and sys.argv[1:]:  # `make bench` runs every file of this folder
