@@ -10,10 +10,11 @@ types are transparent, arithmetic that may wrap is unknown.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from ted.domain import sets
-from ted.domain.budget import bounded
+from ted.domain.budget import bounded, own_budget
 from ted.domain.sizes import Extent
 from ted.ir.affine import condition_set, where_possible
 from ted.ir.data_ranges import of_type, range_of, wraps
@@ -27,13 +28,23 @@ _SUMS = ("add", "sub", "neg", "abs")
 
 def is_inside(e: Expr, extent: Extent, condition: Expr, domain: Any) -> bool:
     """Whether an index is in [0, extent) wherever a condition holds, whatever the data is."""
+    holds, wider = _lifted(e, condition, domain)
+    if holds.reads:  # it would keep what it reads
+        return bounded(_proved, holds, wider, extent, domain) is True
+    return _known(holds, wider, extent, domain)
 
-    def proved() -> bool:
-        points, value = value_where(e, condition, domain), dim(sets.rank_of(domain))
-        inside = land(compare("le", index(0), value), compare("lt", value, index(extent)))
-        return points.is_subset(condition_set(inside, points))
 
-    return bounded(proved) is True
+@lru_cache(maxsize=4096)
+def _known(holds: Expr, wider: int, extent: Extent, domain: Any) -> bool:
+    """The same of equal questions, which a program and its passes ask often."""
+    with own_budget():
+        return bounded(_proved, holds, wider, extent, domain) is True
+
+
+def _proved(holds: Expr, wider: int, extent: Extent, domain: Any) -> bool:
+    points, value = _points(holds, wider, domain), dim(sets.rank_of(domain))
+    inside = land(compare("le", index(0), value), compare("lt", value, index(extent)))
+    return points.is_subset(condition_set(inside, points))
 
 
 def value_where(e: Expr, condition: Expr, domain: Any) -> Any:
@@ -41,12 +52,21 @@ def value_where(e: Expr, condition: Expr, domain: Any) -> Any:
 
     The value is one more dim, the last one.
     """
+    return _points(*_lifted(e, condition, domain), domain)
+
+
+def _lifted(e: Expr, condition: Expr, domain: Any) -> tuple[Expr, int]:
+    """What holds of dims of the domain, of the value, and of data; how many these are."""
     rank = sets.rank_of(domain)
     lifted = _Lifted(rank + 1)
     value, holds = lifted.value(e), lifted.condition(condition)
-    wider = lifted.first + len(lifted.unknowns)
-    points = sets.preimage(domain, wider, [sets.dim_aff(wider, d) for d in range(rank)])
     holds = land(compare("eq", dim(rank), value), lifted.in_range(holds))
+    return holds, lifted.first + len(lifted.unknowns)
+
+
+def _points(holds: Expr, wider: int, domain: Any) -> Any:
+    rank = sets.rank_of(domain)
+    points = sets.preimage(domain, wider, [sets.dim_aff(wider, d) for d in range(rank)])
     return sets.project(where_possible(holds, points), range(rank + 1))
 
 

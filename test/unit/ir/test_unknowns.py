@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from ted.domain import sets
+from ted.ir import unknowns
 from ted.ir.dtypes import FLOAT64, INDEX, INT8, INT64
 from ted.ir.equations import Tensor
 from ted.ir.expressions import Expr
@@ -104,3 +105,17 @@ def test_an_index_is_inside_by_what_is_computed_or_asked_before() -> None:
     assert not is_inside(at, 3, compare("lt", at, index(3)), box)
     assert is_inside(add(t, index(1)), 4, TRUE, box)
     assert not is_inside(add(t, index(1)), 3, TRUE, box)
+
+
+def test_a_question_about_another_tensor_is_the_same_and_keeps_none() -> None:
+    def ask(condition: Expr = TRUE) -> bool:
+        at = load(Tensor("at", (3,), INT8), [t])
+        return is_inside(apply("minimum", at, const(2, INT8)), 200, condition, sets.box([3]))
+
+    assert ask() is ask() is False
+    before = unknowns._known.cache_info()
+    ask()
+    assert unknowns._known.cache_info().hits == before.hits + 1
+    positive = compare("lt", const(0.0, FLOAT64), load(Tensor("x", (3,), FLOAT64), [t]))
+    ask(positive)
+    assert unknowns._known.cache_info().currsize == before.currsize
