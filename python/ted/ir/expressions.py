@@ -34,7 +34,21 @@ class Expr:
 _EMPTY: frozenset[int] = frozenset()
 LOGIC = ("and", "or", "not")
 
-_interned: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValueDictionary()
+
+class _Reference(weakref.ref[Expr]):
+    """A node of the table, which it leaves when nobody else has it: half of the time of a node."""
+
+    __slots__ = ("key",)
+    key: tuple[Any, ...]
+
+
+_interned: dict[tuple[Any, ...], _Reference] = {}
+
+
+def _leave(reference: Any, table: dict[tuple[Any, ...], _Reference] = _interned) -> None:
+    """Drop a node that is gone; the table is an argument, for globals end before some nodes."""
+    if table.get(reference.key) is reference:  # an equal node may have come in between
+        del table[reference.key]
 
 
 def interned(op: str, args: tuple[Expr, ...], attr: Any, dtype: DType) -> Expr:
@@ -42,7 +56,8 @@ def interned(op: str, args: tuple[Expr, ...], attr: Any, dtype: DType) -> Expr:
     # By identity: a key that held what its node holds would keep a node that leads back to itself.
     own = id(attr) if op == "load" else repr(attr) if op == "const" else attr
     key = (op, tuple(map(id, args)), own, dtype.name)
-    found = _interned.get(key)
+    reference = _interned.get(key)
+    found = None if reference is None else reference()
     if found is not None:
         return found
     node = Expr()
@@ -56,7 +71,8 @@ def interned(op: str, args: tuple[Expr, ...], attr: Any, dtype: DType) -> Expr:
         tests = tests or a.tests
     node.tests = tests if op in LOGIC else not node.reads
     node.below = None if args else ()
-    _interned[key] = node
+    reference = _interned[key] = _Reference(node, _leave)
+    reference.key = key
     return node
 
 
