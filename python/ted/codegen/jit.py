@@ -81,7 +81,7 @@ def _engine() -> Any:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+    machine = llvm.Target.from_default_triple().create_target_machine()
     return llvm.create_lljit_compiler(machine, use_jit_link=True)
 
 

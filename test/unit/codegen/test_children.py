@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -59,6 +60,16 @@ def test_a_process_that_was_ready_is_not_asked_again() -> None:
     child.stop()
     assert child.request({}) == {"made": 1}
     child.stop()
+
+
+def test_what_is_stopped_does_not_see_the_end_of_its_input_first() -> None:
+    child = Child(lambda: python("import time; time.sleep(20)"))
+    child.start()
+    process = child._process
+    assert process is not None
+    child.stop()
+    assert process.returncode == -signal.SIGKILL
+    assert child.pid is None
 
 
 def test_where_the_interpreter_ends_no_process_can_be_started() -> None:

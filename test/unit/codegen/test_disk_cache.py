@@ -177,6 +177,19 @@ def test_what_belongs_to_somebody_else_is_not_used(
 
 
 @posix
+@pytest.mark.parametrize("depth", [0, 1])
+def test_nothing_is_written_into_a_folder_of_somebody_else(
+    depth: int, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, other = "00first", "00second"
+    disk_cache.store(name, b"content")
+    foreign = [cache_folder, cache_folder / "00"][depth].stat().st_ino
+    monkeypatch.setattr(disk_cache, "_is_ours", lambda state: state.st_ino != foreign)
+    disk_cache.store(other, b"content")
+    assert [path.name for path in files(cache_folder)] == [name]
+
+
+@posix
 def test_links_and_pipes_are_no_entries(cache_folder: Path, tmp_path: Path) -> None:
     name = disk_cache.key("kind", "text")
     disk_cache.store(name, b"content")

@@ -90,6 +90,25 @@ def logged(level: str) -> str:
     return done.stderr
 
 
+@pytest.mark.parametrize("level", ["", *watching.LEVELS])
+def test_a_level_is_that_of_the_log(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    logger = logging.getLogger("ted")
+    monkeypatch.setattr(logger, "handlers", [])
+    monkeypatch.setattr(logger, "level", logging.NOTSET)
+    monkeypatch.setenv("TED_LOG", level)
+    watching._show_log.__wrapped__()
+    assert len(logger.handlers) == bool(level)
+    assert logger.level == (getattr(logging, level.upper()) if level else logging.NOTSET)
+
+
+def test_what_is_no_level_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TED_LOG", "loud")
+    rule = "TED_LOG: is one of debug, info, warning, error, got 'loud'"
+    with pytest.warns(UserWarning, match=rule) as caught:
+        watching._show_log.__wrapped__()
+    assert caught[0].filename == __file__
+
+
 @pytest.mark.slow
 def test_the_log_is_shown_where_the_environment_asks_for_it() -> None:
     assert "ted.compile: main: " in logged("info")

@@ -58,6 +58,13 @@ def test_several_kernel_modules_become_one_module() -> None:
     assert re.findall(r"\.entry (\w+)", ptx) == ["scale", "dynamic", "static"]
 
 
+def test_what_kernel_modules_share_comes_once_and_the_rest_of_each_follows() -> None:
+    other = DYNAMIC.replace("@dynamic", "@other")
+    ptx = compile_to_ptx(llvm_text(DYNAMIC, f"{DYNAMIC} {other}", SCALE))
+    assert re.findall(r"\.entry (\w+)", ptx) == ["dynamic", "other", "scale"]
+    assert ptx.count(".extern .shared") == 1
+
+
 def test_dynamic_shared_memory_is_external_and_aligned_for_a_swizzled_tile() -> None:
     ptx = compile_to_ptx(llvm_text(DYNAMIC))
     assert ".extern .shared .align 1024 .b8 __dynamic_shmem__0[];" in ptx
