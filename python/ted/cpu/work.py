@@ -81,7 +81,7 @@ def trips(loop: ir.Operation) -> int:
     """How often a loop runs; half of the most, or a guess, where only the run knows."""
     known = trip_count(loop)
     if known is not None:
-        return max(0, known)
+        return known
     distance, most = _distance(loop.operands[0], loop.operands[1]), most_trips(loop)
     if distance or most is None:
         return distance or UNKNOWN_TRIPS

@@ -25,7 +25,7 @@ _JOINS = {
     "arith.maxui": "arith.maxui", "arith.minui": "arith.minui",
     "arith.ori": "arith.ori", "arith.andi": "arith.andi", "arith.xori": "arith.xori",
 }  # fmt: skip
-_IDENTITY_OF_FLOATS = {
+_IDENTITY_OF_FLOATS = {  # -0.0 + x is x for every x; 0.0 + -0.0 is not
     "arith.addf": -0.0, "arith.mulf": 1.0,
     "arith.maximumf": -math.inf, "arith.minimumf": math.inf,
     "arith.maxnumf": -math.inf, "arith.minnumf": math.inf,
@@ -66,8 +66,6 @@ class Combiner:
         """The result of no points."""
         if self.operation in _IDENTITY_OF_FLOATS:
             value = _IDENTITY_OF_FLOATS[self.operation]
-            if value == 0:  # -0.0 + x is x for every x; 0.0 + -0.0 is not
-                value = -0.0
             attribute: ir.Attribute = ir.FloatAttr.get(self.kind, value)
         else:
             attribute = ir.IntegerAttr.get(self.kind, self._identity_of_integers())

@@ -73,7 +73,7 @@ def trip_count(op: ir.Operation) -> int | None:
     lower, upper, step = (constant_of(v) for v in list(op.operands)[:3])
     if lower is None or upper is None or step is None or step <= 0:
         return None  # a step of 0 has no meaning, and no iteration is ever performed
-    return -(-(upper - lower) // step)
+    return max(0, -(-(upper - lower) // step))
 
 
 def is_zero(value: ir.Value) -> bool:

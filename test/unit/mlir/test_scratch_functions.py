@@ -45,3 +45,15 @@ def test_the_rest_is_not_seen_and_uses_what_is_made() -> None:
         assert list(doubled.operands) == [product.results[0]] * 2
         assert difference.operands[0] == doubled.results[0]
         assert list(end.operands) == [difference.results[0], product.results[0]]
+
+
+def test_one_operation_may_be_alone() -> None:
+    with dialects.session():
+        module = ir.Module.parse(PROGRAM)
+        before = str(module)
+        with alone(operations(module.operation, "arith.mulf")) as scratch:
+            (function,) = functions(scratch)
+            assert [op.operation.name for op in function.entry_block.operations] == [
+                "arith.mulf", "func.return",
+            ]  # fmt: skip
+        assert str(module) == before

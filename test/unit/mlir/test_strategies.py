@@ -9,7 +9,17 @@ import pytest
 
 from ted.errors import ScheduleError
 from ted.mlir import arith, ir, make_context
-from ted.mlir.strategies import Declined, Strategy, annotate, asked_for, choose, forget, parameters
+from ted.mlir.strategies import (
+    Declined,
+    Strategy,
+    annotate,
+    asked_for,
+    asked_of,
+    check_is_kept,
+    choose,
+    forget,
+    parameters,
+)
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,26 @@ def test_what_cannot_be_names_the_tensor_the_rule_and_the_place(
     with pytest.raises(ScheduleError, match=rule) as found:
         choose(TABLE, site)
     assert "(model.py:41" in str(found.value)
+
+
+def test_what_a_row_plans_by_itself_may_be_asked_for_and_is_not_checked(site: Site) -> None:
+    never_changed = Strategy("fits", lambda _: Plan(), build, check=lambda *_: "nothing is changed")
+    annotate(site.op, choose((never_changed,), site))
+    assert choose((never_changed,), site).plan == Plan()
+    ask(site, '{name = "fits", threads = 64}')
+    with pytest.raises(ScheduleError, match="fits: nothing is changed, got threads = 64"):
+        choose((never_changed,), site)
+
+
+def test_what_a_pass_would_lose_is_refused(site: Site) -> None:
+    ask(site, '{name = "fits"}')
+    parsed = ir.Module.parse(site.op.get_asm(enable_debug_info=True))
+    asked = asked_of(parsed)
+    check_is_kept(asked, parsed, "ted-fuse")
+    forget(parsed.body.operations[0].operation)
+    rule = r'y: .* got ted.strategy = \{name = "fits"\}, which ted-fuse would lose'
+    with pytest.raises(ScheduleError, match=rule):
+        check_is_kept(asked, parsed, "ted-fuse")
 
 
 def test_a_table_in_which_nothing_fits_says_why(site: Site) -> None:
