@@ -59,7 +59,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "testing": ("test/unit/testing",),
     "codegen": ("test/unit/codegen", "test/unit/codegen/llvm", "test/unit/codegen/nvptx",
                 "test/unit/api/test_exporting.py"),
-    "runtime": ("test/unit/runtime",),
+    "runtime": ("test/unit/runtime", "test/unit/api/test_exporting.py"),
     "mlir": ("test/unit/mlir", "test/unit/ir/test_locations.py", *_IR_OF_MLIR),
     "gpu": (*(f"test/gpu/{path.name}" for path in GPU_IR), "test/unit/gpu"),
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -257,11 +258,32 @@ def test_arrays_that_do_not_fit_are_refused_by_name(gpu, changes: dict, message:
         Program(program())(Interface(x, **changes))
 
 
-def test_an_interface_that_lacks_something_is_refused(gpu) -> None:
+@pytest.mark.parametrize("part", ["shape", "typestr", "data"])
+def test_an_interface_that_lacks_something_is_refused(gpu, part: str) -> None:
     x = Interface(device_array(X, context=gpu[1]))
-    del x.__cuda_array_interface__["typestr"]
-    with pytest.raises(ExecutionError, match=r"'x': __cuda_array_interface__ .* of its typestr "):
+    del x.__cuda_array_interface__[part]
+    with pytest.raises(ExecutionError, match=rf"__cuda_array_interface__ .* none of its {part} "):
         Program(program())(x)
+
+
+@pytest.mark.parametrize("kind", [BufferError, TypeError, ValueError, RuntimeError])
+def test_whatever_a_producer_raises_is_an_error_with_its_words(gpu, kind: type) -> None:
+    def refuse(**_: object) -> None:
+        raise kind("not today")
+
+    x = device_array(X, context=gpu[1])
+    pack = Pack(x, True)
+    pack.array = SimpleNamespace(__dlpack_device__=x.__dlpack_device__, __dlpack__=refuse)
+    with pytest.raises(ExecutionError, match=r"argument 'x': .*Pack gives no DLPack: not today"):
+        Program(program())(pack)
+
+
+def test_strides_of_a_capsule_are_looked_at(gpu, monkeypatch) -> None:
+    x = device_array(X, context=gpu[1])
+    made = dlpack.from_capsule
+    monkeypatch.setattr(dlpack, "from_capsule", lambda c: replace(made(c), strides=(1, 2)))
+    with pytest.raises(ExecutionError, match="argument 'x': expected a contiguous row-major array"):
+        Program(program())(Pack(x, True))
 
 
 def test_read_only_arrays_take_no_result(gpu, monkeypatch) -> None:
@@ -332,6 +354,11 @@ def test_copying_into_an_array(gpu) -> None:
     np.testing.assert_array_equal(x.numpy(), 2 * X)
     copy(x, device_array(3 * X, context=gpu[1]), Stream())
     np.testing.assert_array_equal(x.numpy(), 3 * X)
+    gpu[0].log.clear()
+    copy(x, x)
+    none = device_array(X[:0], context=gpu[1])
+    copy(none, device_array(X[:0], context=gpu[1]))
+    assert [entry for entry in gpu[0].log if entry[0] == "DtoD"] == []  # nothing to do
     with pytest.raises(ExecutionError, match="copies an array to one like it"):
         copy(x, X[0])
 

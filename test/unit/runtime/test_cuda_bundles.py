@@ -186,6 +186,15 @@ def test_a_bundle_without_samples_is_timed_on_numbers_of_its_own() -> None:
         assert bundle.least_bytes == 64
 
 
+def test_the_first_call_is_not_among_those_that_are_timed(monkeypatch) -> None:
+    with device():
+        bundle = loads(pack_bundle(program()))
+        seconds = iter([900.0, 1.0, 3.0, 800.0, 2.0, 6.0])
+        monkeypatch.setattr(type(bundle), "_timed", lambda *_: next(seconds))
+        times = bundle.time(2)
+    assert (times.launched, times.replayed) == (2.0, 4.0)
+
+
 def test_what_is_no_file_or_no_sample_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ExecutionError, match=r"load: a file that can be read, got .*nowhere: No "):
         load(tmp_path / "nowhere")

@@ -14,7 +14,7 @@ from ted.runtime.cuda.arguments import device_array
 from ted.runtime.cuda.arrays import DeviceArray, empty
 from ted.runtime.cuda.driver import DriverError
 from ted.runtime.cuda.programs import Program
-from ted.runtime.cuda.streams import Stream
+from ted.runtime.cuda.streams import Event, Stream
 from unit.runtime.python_machine import (
     PythonMachine,
     device,
@@ -206,6 +206,13 @@ def test_a_stream_waits_for_the_stream_that_made_an_argument(gpu) -> None:
     (z,) = f(y, stream=other)
     other.synchronize()
     np.testing.assert_array_equal(gpu[0].machine.array(z.pointer, 8), 36 * X.ravel())
+
+
+def test_a_call_is_timed_kernel_by_kernel(gpu, monkeypatch) -> None:
+    monkeypatch.setattr(Event, "milliseconds_until", lambda *_: 2.0)
+    times, total = Program(program()).timed(device_array(X, context=gpu[1]))
+    assert times == {"scale": 0.004}  # seconds, of two launches
+    assert total == 0.004
 
 
 def test_memory_of_dropped_results_is_used_again_and_counted(gpu) -> None:

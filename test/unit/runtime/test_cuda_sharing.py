@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from ted.codegen.manifest import ArraySpec, Copy, Loop, Manifest, Pointer
+from ted.errors import ExecutionError
 from ted.runtime.cuda.arguments import device_array
+from ted.runtime.cuda.arrays import DeviceArray
 from ted.runtime.cuda.programs import Program, shareable
 from unit.runtime.python_machine import device, program, scale
 
@@ -57,3 +59,32 @@ def test_an_update_in_place_is_right_with_and_without_a_copy(donated: int | None
         copies = [entry for entry in library.log if entry[0] == "DtoD"]
         np.testing.assert_array_equal(x.numpy(), 2 * ARRAY)
         assert len(copies) == (1 if donated is None else 0)
+
+
+@pytest.mark.parametrize("donated", [None, 0])
+def test_a_result_over_a_part_of_an_input_is_computed_elsewhere(donated: int | None) -> None:
+    given = (ArraySpec("x", (2, 4), "float32", donated_to=donated),)
+    manifest = program(buffers=(), inputs=given, steps=(scale(X, Y, 8, 2.0),))
+    with device() as (library, context):
+        memory = device_array(np.arange(16, dtype=np.float32), context=context)
+        x, y = (
+            DeviceArray(context, memory.pointer + offset, (2, 4), "float32", memory, 0)
+            for offset in (0, 16)
+        )
+        Program(manifest)(x, out=y)
+        copies = [entry for entry in library.log if entry[0] == "DtoD"]
+        np.testing.assert_array_equal(y.numpy(), 2 * ARRAY)
+        np.testing.assert_array_equal(memory.numpy()[:4], np.arange(4))
+        assert len(copies) == 1
+
+
+def test_a_donated_input_beside_another_is_taken_over_unless_both_overlap() -> None:
+    given = (ArraySpec("x", (2, 4), "float32", 0), ArraySpec("w", (2, 4), "float32"))
+    manifest = program(buffers=(), inputs=given, steps=(scale(X, Y, 8, 2.0),))
+    with device() as (_, context):
+        x, w = (device_array(ARRAY, context=context) for _ in range(2))
+        (y,) = Program(manifest)(x, w)
+        assert y.pointer == x.pointer
+        np.testing.assert_array_equal(y.numpy(), 2 * ARRAY)
+        with pytest.raises(ExecutionError, match="argument 'x' and argument 'w' overlap"):
+            Program(manifest)(x, x)
