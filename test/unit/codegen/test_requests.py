@@ -52,9 +52,11 @@ class Answering:
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
+        self.prepared: list[int] = []
 
     def prepare(self, count: int) -> None:
         """There is nothing to start."""
+        self.prepared.append(count)
 
     def request(self, message: dict[str, Any], timeout: float, doing: Doing) -> dict[str, Any]:
         """The answer."""
@@ -101,6 +103,13 @@ def test_a_program_is_compiled_once_whatever_its_tensors_are_called(workers: Cou
     assert [one["kind"] for one in workers.requests] == ["cpu", "objects"]
     np.testing.assert_array_equal(scaled(3.0)(ROWS), 3 * ROWS)
     assert len(workers.requests) == 4
+
+
+def test_a_worker_is_started_ahead_of_its_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering = Answering(None)
+    monkeypatch.setattr(requests, "_workers", answering)
+    requests.start_worker()
+    assert answering.prepared == [1]
 
 
 def test_a_program_that_reports_its_accesses_is_compiled_with_their_names(
