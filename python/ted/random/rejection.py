@@ -202,8 +202,8 @@ def _one(key: Tensor, shape: Tensor, in_logs: bool) -> Tensor:
 
     def step(state: Any) -> Any:
         key, of_x, of_u = _keys(state[0], 3, "random.gamma")
-        none, least = ted.zeros((), dtype), ted.full((), -1.0, dtype)
-        first = of_x, none, least
+        none = ted.zeros((), dtype)
+        first = of_x, none, none
         _, x, v = ted.while_loop(lambda s: s[2] <= 0, again, first, max_steps=_TRIES)
         return key, x * x, v * v * v, uniform(of_u, (), dtype)
 

@@ -10,12 +10,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
+import ted
 from ted import random
 from ted.random import rejection
+from ted.random.inverse_erf import inverse_erf
 from unit.frontend.tracing import run
 from unit.random.test_random import KEY, WORDS
 
+WORDS = {
+    **WORDS,
+    "truncated_normal": (lambda r, k: r.truncated_normal(k, -0.5, 1.5, (40,)), 0),
+    "gumbel": (lambda r, k: r.gumbel(k, (40,)), 0),
+}
 KNOWN: dict[str, list[float]] = {
     "split": [1832780943, 270669613, 64467757, 2916123636, 2465931498],
     "split to a shape": [1832780943, 2916123636, 3134548294, 3276725750],
@@ -53,6 +61,9 @@ KNOWN: dict[str, list[float]] = {
     "choice without": [0.1818182, 0.0, 0.6363636, 0.9090909, 0.7272727],
     "choice by weights": [8, 3, 9, 7, 7],
     "choice by weights without": [11, 9, 7, 8, 10],
+    "truncated_normal": [0.2892698, 0.06862897, 0.1541431, 0.7748365],
+    "normal": [-0.02830462, -0.1327632, -0.4204429, 0.186882],
+    "gumbel": [0.3340934, -0.04779019, 0.09988504, 1.274025],
 }
 A, LAM, KEY_7 = np.array([0.3, 2.5], "f4"), np.array([0, 2, 50], "f4"), random.key(7)
 TRIED: dict[str, Callable[..., Any]] = {
@@ -98,3 +109,78 @@ def test_numbers_that_are_tried_are_those_of_jax(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(rejection, "_PAIRS", 3)
     found = run(lambda k: [f(k) for f in TRIED.values()], KEY_7)
     check(TRIED, found, ACCEPTED, 2e-5)
+
+
+def test_what_is_as_likely_as_a_number_is_below_it_never() -> None:
+    below, never, always = run(
+        lambda k: [
+            random.bernoulli(k, random.uniform(k, (50,))), random.bernoulli(k, 0.0, (50,)),
+            random.bernoulli(k, 1.0, (50,)),
+        ],
+        KEY,
+    )  # fmt: skip
+    assert not below.any()
+    assert not never.any()
+    assert always.all()
+
+
+@pytest.mark.parametrize(("dtype", "far"), [("float32", 1e-5), ("float64", 1e-9)])
+def test_the_inverse_of_the_error_function_is_that_of_scipy(dtype: str, far: float) -> None:
+    ends = 1 - np.logspace(-16 if dtype == "float64" else -7, -1, 80)
+    u = np.concatenate([np.linspace(-0.999, 0.999, 500), ends, -ends]).astype(dtype)
+    np.testing.assert_allclose(run(inverse_erf, u), special.erfinv(u.astype("f8")), rtol=far)
+
+
+def test_orders_of_many_are_sorted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    sorts: list[int] = []
+    monkeypatch.setattr(ted, "argsort", lambda x: sorts.append(x.shape[0]) or ted.arange(*x.shape))
+    for count in (1, 2, 1625, 1626, 2048, 5000):
+        random.permutation(KEY, count)
+    assert sorts == [2, 1625, 1626, 1626, 2048, 2048, 5000, 5000]  # as JAX, from 2^(32 / 3) on
+
+
+# ------------------------------------------------------------------ counts of many events
+
+
+def tried(u: np.ndarray, v: np.ndarray, lam: np.ndarray) -> np.ndarray:
+    """What a try makes of two uniform numbers (Hoermann, 1993); -1 where it is refused."""
+    b = 0.931 + 2.53 * np.sqrt(lam)
+    a = -0.059 + 0.02483 * b
+    inverse, most = 1.1239 + 1.1328 / (b - 3.4), 0.9277 - 3.6224 / (b - 2)
+    u = u - 0.5
+    side = 0.5 - np.abs(u)
+    k = np.floor((2 * a / side + b) * u + lam + 0.43)
+    with np.errstate(all="ignore"):
+        density = k * np.log(lam) - lam - special.gammaln(k + 1)
+        below = np.log(v * inverse / (a / side**2 + b)) <= density
+    outside = (k < 0) | ((side < 0.013) & (v > side))
+    return np.where(((side >= 0.07) & (v <= most)) | (~outside & below), k, -1)
+
+
+def test_many_events_are_counted_by_transformed_rejection(monkeypatch: pytest.MonkeyPatch) -> None:
+    edge = np.geomspace(1e-5, 0.5, 40)
+    grid = np.meshgrid([*edge, *(1 - edge)], np.geomspace(1e-9, 1, 40), [4.0, 10.0, 1e3, 1e5])
+    u, v, lam = (part.ravel() for part in grid)
+    expected = tried(u, v, lam)
+
+    def once(u: Any, v: Any, lam: Any) -> Any:
+        numbers = iter([u, v])
+        monkeypatch.setattr(rejection, "uniform", lambda *_: next(numbers))
+        return rejection._tried(ted.asarray(KEY_7), lam)
+
+    monkeypatch.setattr(ted, "while_loop", lambda test, step, start, most: step(start))
+    np.testing.assert_array_equal(run(once, u, v, lam), expected)
+    assert (expected == 0).any()
+    assert 0.2 < (expected < 0).mean() < 0.8
+
+
+def test_the_slope_of_a_number_is_that_of_its_share() -> None:
+    a, x = np.array([0.5, 1.5, 4.0]), np.array([0.3, 1.2, 5.0])
+    found, of_log = run(
+        lambda a, x: [rejection._slope(a, x, False), rejection._slope(a, ted.log(x), True)], a, x
+    )
+    step = 1e-6
+    share = special.gammainc(a, x)
+    moved = [special.gammaincinv(a + h, share) for h in (step, -step)]
+    np.testing.assert_allclose(found, (moved[0] - moved[1]) / (2 * step), rtol=1e-6)
+    np.testing.assert_allclose(of_log, found / x, rtol=1e-12)
