@@ -12,7 +12,7 @@ import torch
 import ted
 from ted import linalg
 from ted.errors import FrontendError
-from ted.spectral import jacobi
+from ted.spectral import cofactors, jacobi, ranges
 from unit.frontend.tracing import run
 
 RNG = np.random.default_rng(4)
@@ -20,6 +20,7 @@ SQUARE, TALL, WIDE = RNG.normal(size=(3, 3)), RNG.normal(size=(4, 2)), RNG.norma
 STACK = RNG.normal(size=(2, 2, 2))
 LOST = np.outer([1.0, 2.0, -1.0], [1.0, 0.5])  # of rank 1
 BIG = 1e200 * SQUARE[:2, :2]  # its squares overflow
+THREES = RNG.normal(size=(2, 3, 3))
 VECTORS = RNG.normal(size=(2, 3))
 Function = Callable[[Any, Any], Any]
 
@@ -58,6 +59,13 @@ MATRICES: dict[str, tuple[Function, np.ndarray]] = {
     "three singular values": (lambda la, a: la.svdvals(a), SQUARE),
     "solution": (lambda la, a: la.solve(a, VECTORS[0]), SQUARE),
     "solutions": (lambda la, a: la.solve(a, np.stack([STACK[0]] * 2)), STACK),
+    "singular values of a batch": (lambda la, a: la.svdvals(a), THREES),
+    "singular values of equal rows": (lambda la, a: la.svdvals(a), np.array([[1.0, 2], [2, 1]])),
+    "norm of no columns": (lambda la, a: la.svdvals(a * [1, 0]), TALL),
+    "a vector for a batch": (lambda la, a: la.solve(a, VECTORS[0]), THREES),
+    "solutions of two dims of batches": (lambda la, a: la.solve(a[:, None], a[None]), THREES),
+    "a chain": (lambda la, a: la.multi_dot([a, a.T, VECTORS[0] @ np.eye(3, 2)]), WIDE),
+    "a chain of a vector": (lambda la, a: la.multi_dot([VECTORS[0], a.T, a]), WIDE),
     "cross": (lambda la, a: la.cross(a, VECTORS), WIDE),
     "cross of columns": (lambda la, a: la.cross(a, VECTORS.T, axis=0), WIDE.T),
 }  # fmt: skip
@@ -90,6 +98,7 @@ SLOPES: dict[str, tuple[Function, np.ndarray]] = {
         for p in ("fro", "nuc", 1, -1, np.inf)
     },
     "det": (lambda la, a: weighted(la.det(a)), STACK),
+    "det of a batch": (lambda la, a: weighted(la.det(a)), THREES),
     "slogdet": (lambda la, a: weighted(la.slogdet(a)[1]), STACK),
     "inv": (lambda la, a: weighted(la.inv(a)), SQUARE),
     "solve": (lambda la, a: weighted(la.solve(a, a @ a + 1)), SQUARE),
@@ -130,6 +139,52 @@ def test_bases_are_orthonormal_and_factors_are_the_matrix() -> None:
     for basis in (q, whole, u, vh.T):
         np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-14)
     assert whole.shape == u.shape == (4, 4)
+
+
+def test_a_value_that_is_0_has_a_direction_all_the_same() -> None:
+    a = TALL * [1, 0]
+    u, s, vh = run(linalg.svd, a)
+    assert s[1] == 0
+    np.testing.assert_allclose((u[:, :2] * s) @ vh, a, atol=1e-14)
+    for basis in (u, vh.T):
+        np.testing.assert_allclose(basis.T @ basis, np.eye(len(basis)), atol=1e-14)
+
+
+def test_vectors_that_any_basis_may_have_have_no_slope() -> None:
+    further, lost = run(
+        lambda a, b: [
+            ted.grad(lambda a: ted.sum(linalg.svd(a)[0][:, 2:] ** 3))(a),
+            ted.grad(lambda b: ted.sum(linalg.svd(b, full_matrices=False)[0] ** 3))(b),
+        ],
+        TALL, TALL * [1, 0],
+    )  # fmt: skip
+    assert np.isnan(further).all()
+    assert np.isnan(lost).any()
+
+
+SIZES = [0.0, 1e-320, 1e-310, 1e-200, 1e-100, 1.0, 3.0, 1e100, 1e200, 1.7e308, np.inf, np.nan]
+
+
+def test_matrices_are_scaled_by_powers_of_two_into_the_range_of_squares() -> None:
+    batch = np.array(SIZES)[:, None, None] * np.array([[1.0, -0.5], [0.25, 0.125]])
+    near, back, whole = run(lambda a: ranges.scaled(a), batch)
+    np.testing.assert_array_equal(whole.ravel(), np.isfinite(SIZES))
+    finite = whole.ravel()
+    assert np.isnan(back[~finite]).all()
+    assert (near[~finite] == 0).all()
+    np.testing.assert_array_equal(np.frexp(back[finite])[0], 0.5)  # exact
+    np.testing.assert_array_equal(near[finite] * back[finite], batch[finite])
+    largest = np.abs(near[finite][1:]).max((-2, -1))
+    assert ((largest > 1e-160) & (largest < 1e160)).all()
+
+
+def test_what_is_not_on_the_diagonal_is_nothing() -> None:
+    x = np.arange(6.0).reshape(2, 3) + 1
+    numbers, flags = run(
+        lambda x: [cofactors._on_diagonal(x), ted.cast(cofactors._on_diagonal(x > 2), "int32")], x
+    )
+    np.testing.assert_array_equal(numbers, x[..., None] * np.eye(3))
+    np.testing.assert_array_equal(flags, (x > 2)[..., None] * np.eye(3))
 
 
 def test_products_of_reflections_are_those_of_lapack() -> None:
