@@ -143,6 +143,23 @@ def test_zeros_of_both_signs_are_other_constants() -> None:
     assert [float(f(np.ones(()), (zero,))) for zero in (0.0, -0.0)] == [np.inf, -np.inf]
 
 
+def test_a_tree_of_results_is_that_of_all_shapes() -> None:
+    pair = ted.jax.op(lambda x: {"a": x, "b": x * 2})
+    for count in (2, 3):
+        assert list(pair(np.ones(count))) == ["a", "b"]
+    varied = ted.jax.op(lambda x: x if x.shape == (2,) else (x, x), name="varied")
+    varied(np.ones(2))
+    with pytest.raises(FrontendError, match=r"varied: an operator returns one tree for all shapes"):
+        varied(np.ones(3))
+
+
+def test_gradients_of_results_one_by_one_are_of_programs_of_their_own() -> None:
+    both = ted.jax.op(lambda x: (ted.sum(x * x), ted.sum(x * x * x)))
+    for part, slope in ((0, 2 * X), (1, 3 * X**2)):
+        found = jax.grad(lambda x, k=part: both(x)[k])(X)
+        np.testing.assert_allclose(found, slope)
+
+
 def test_an_operator_in_an_operator_is_a_part_of_it() -> None:
     @ted.jax.op
     def f(x: Any) -> Any:
@@ -189,9 +206,11 @@ def test_complex_numbers_have_the_gradients_of_jax() -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "no function": (lambda: ted.jax.op(3), FrontendError, "op"),
+    "no function": (lambda: ted.jax.op(3), FrontendError, "op: takes a function of tensors, got"),
     "no identifier": (lambda: ted.jax.op(len, name="a b"), FrontendError, "identifier, got 'a b'"),
-    "donate": (lambda: ted.jax.op(layer.function, donate=0), FrontendError, "donate_argnums"),
+    **{f"{one}=": (lambda one=one: ted.jax.op(layer.function, **{one: 0}), FrontendError,
+                   f"op: operators of JAX have no {one}=, got 0; jax.jit has donate_argnums")
+       for one in ("donate", "batch", "debug_nans")},
     "a GPU": (
         lambda: ted.jax.op(lambda x: x, target="cuda:sm_80"), FrontendError, "run on CPUs, got",
     ),
