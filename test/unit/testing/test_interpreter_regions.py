@@ -166,3 +166,26 @@ def test_an_operation_without_meaning_is_named() -> None:
               func.return %x : tensor<3xf64>
             }""", A[0, :3],
         )  # fmt: skip
+
+
+def test_loops_carry_numbers_in_order() -> None:
+    last, before = run(
+        """
+        func.func @main(%n: tensor<i64>, %a: tensor<i64>, %b: tensor<i64>)
+            -> (tensor<i64>, tensor<i64>) {
+          %zero = arith.constant 0 : index
+          %one = arith.constant 1 : index
+          %k = tensor.extract %n[] : tensor<i64>
+          %end = arith.index_cast %k : i64 to index
+          %x = tensor.extract %a[] : tensor<i64>
+          %y = tensor.extract %b[] : tensor<i64>
+          %0:2 = scf.for %t = %zero to %end step %one iter_args(%p = %x, %q = %y) -> (i64, i64) {
+            %s = arith.addi %p, %q : i64
+            scf.yield %q, %s : i64, i64
+          }
+          %c = tensor.splat %0#0 : tensor<i64>
+          %d = tensor.splat %0#1 : tensor<i64>
+          func.return %c, %d : tensor<i64>, tensor<i64>
+        }""", np.array(7), np.array(0), np.array(1),
+    )  # fmt: skip
+    assert (last, before) == (13, 21)
