@@ -8,8 +8,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import ted
 from ted.errors import ExecutionError
 from ted.testing import Counts, interpret
+from unit.frontend.tracing import run
 
 RNG = np.random.default_rng(0)
 
@@ -436,3 +438,23 @@ def test_wrong_inputs_are_named():
     for inputs, got in ((5, "'int' object is not iterable"), ([[[1], [2, 3]]], "inhomogeneous")):
         with pytest.raises(ExecutionError, match=f"inputs are a list of arrays, got .*{got}"):
             interpret(matmul(), inputs)
+
+
+@pytest.mark.parametrize("kind", ["i64", "i32", "i8"])
+def test_integers_are_added_exactly(kind: str) -> None:
+    t, s = f"tensor<3x{kind}>", f"tensor<{kind}>"
+    total = equation(
+        "%C", [("%A", t), ("%z", s)], f'"ted.yield"(%a0) : ({kind}) -> ()', [3], "",
+        maps=["d0"], iterators="r", combiner="add",
+    )  # fmt: skip
+    text = function([("%A", t)], [*zeros("%z", s, "0"), total], [("%C", s)])
+    numbers = np.iinfo(kind.replace("i", "int"))
+    got = apply(text, np.array([numbers.max, -3, 2], numbers.dtype))
+    assert (got.dtype, int(got)) == (numbers.dtype, numbers.max - 1)
+
+
+@pytest.mark.parametrize("kind", ["uint64", "uint8", "int64"])
+def test_the_place_of_the_greatest_integer_is_exact(kind: str) -> None:
+    most = np.iinfo(kind).max
+    x = np.array([1, most - 1, most, most - 2], kind)
+    assert run(lambda x: [ted.argmax(x), ted.argmin(most - x)], x) == [2, 2]
