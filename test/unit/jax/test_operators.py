@@ -153,6 +153,12 @@ def test_a_tree_of_results_is_that_of_all_shapes() -> None:
         varied(np.ones(3))
 
 
+def test_trees_of_as_many_arrays_are_other_arguments() -> None:
+    either = ted.jax.op(lambda p: p["a"] * 2 if isinstance(p, dict) else p[0] * 3)
+    np.testing.assert_allclose(either({"a": X}), 2 * X)
+    np.testing.assert_allclose(either((X,)), 3 * X)
+
+
 def test_gradients_of_results_one_by_one_are_of_programs_of_their_own() -> None:
     both = ted.jax.op(lambda x: (ted.sum(x * x), ted.sum(x * x * x)))
     for part, slope in ((0, 2 * X), (1, 3 * X**2)):

@@ -232,3 +232,19 @@ def test_messages_name_the_function_that_was_called() -> None:
         check_vjp(lambda x: x, wrong, [np.ones(2, "int32")])
     with pytest.raises(DerivativeError, match=r"^check_grads: order 1: the VJP equals central"):
         check_grads(paired(ted.sin, wrong), [np.ones(2)])
+
+
+def test_differences_of_large_values_are_known_to_be_rounded() -> None:
+    check_grads(lambda x: ted.sin(x) + 1e9, [np.linspace(0.1, 1.0, 4)], order=1)
+    with pytest.raises(DerivativeError, match="order 1"):
+        check_grads(lambda x: wrong_sine(x) + 1e3, [np.linspace(0.1, 1.0, 4)], order=1)
+
+
+@ted.custom_vjp
+def wrong_sine(x):
+    return ted.sin(x)
+
+
+@wrong_sine.defvjp
+def _wrong(inputs, outputs, heads):
+    return (heads[0] * ted.cos(inputs[0]) * 1.01,)
