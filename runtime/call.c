@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "ted/call.h"
+#include "ted/float_mode.h"
 #include "ted/platform.h"
 
 static TED_THREAD_LOCAL struct ted_call *current_call;
@@ -51,6 +52,15 @@ static int (*loop_poll)(void);
 
 void ted_loop_set_poll(int (*poll)(void)) { loop_poll = poll; }
 
+/* Who is asked may compute something. */
+static int poll_as_caller(const struct ted_call *call) {
+  uint64_t mode = ted_float_mode();
+  ted_set_float_mode(call->float_mode);
+  int ends = loop_poll();
+  ted_set_float_mode(mode);
+  return ends;
+}
+
 /* Looks at the clock so rarely that it costs nothing, and so often that a loop ends at once. */
 void ted_loop_turn(int64_t turn) {
   enum { SOON = 10 * 1000 * 1000, LATE = 4 * SOON }; /* nanoseconds */
@@ -70,21 +80,31 @@ void ted_loop_turn(int64_t turn) {
     return;
   if (turn >= TED_MOST_TURNS)
     leave(current_call, TED_ENDLESS);
-  if (loop_poll && loop_poll())
+  if (loop_poll && poll_as_caller(current_call))
     leave(current_call, TED_INTERRUPTED);
 }
 
 enum ted_status ted_call_run(struct ted_call *call, void (*function)(void **), void **arguments,
-                             int threads) {
+                             int threads, enum ted_subnormals subnormals) {
   ted_call_begin(call, NULL);
   call->threads = threads;
-  if (setjmp(call->escape)) {
-    ted_call_end(call);
-    return call->left;
+  call->float_mode = ted_float_mode();
+  ted_change_float_mode(call->float_mode, ted_float_mode_of_call(call->float_mode, subnormals));
+  if (!setjmp(call->escape)) {
+    function(arguments);
+    call->left = call->faulted ? TED_INDEX_FAULT : TED_OK;
   }
-  function(arguments);
+  uint64_t mode = ted_float_mode();
+  call->met = ted_met(mode);
+  ted_change_float_mode(mode, call->float_mode);
   ted_call_end(call);
-  return call->faulted ? TED_INDEX_FAULT : TED_OK;
+  return call->left;
+}
+
+int64_t ted_small_met(void) {
+  uint64_t mode = ted_float_mode();
+  ted_change_float_mode(mode, mode & ~TED_MET_SMALL);
+  return ted_met(mode);
 }
 
 int64_t ted_nanoseconds(void) {

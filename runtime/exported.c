@@ -97,7 +97,9 @@ static int64_t fitting(const struct pair *pairs, int64_t count) {
 static int run(const struct ted_function *function, const struct ted_version *version,
                void **packed, struct ted_report *report) {
   struct ted_call call;
-  int status = ted_call_run(&call, version->code, packed, function->threads);
+  int status = ted_call_run(&call, version->code, packed, function->threads,
+                            (enum ted_subnormals)function->subnormals);
+  report->met = call.met;
   report->bytes = call.failed_bytes;
   report->peak = call.peak;
   if (status == TED_INDEX_FAULT) {

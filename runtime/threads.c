@@ -21,6 +21,7 @@
 #include <stdlib.h>
 
 #include "ted/call.h"
+#include "ted/float_mode.h"
 #include "ted/platform.h"
 
 static void run_alone(ted_unit body, void *context, int64_t units) {
@@ -59,7 +60,8 @@ static struct {
   int64_t units;
   struct ted_call *call; /* of the thread that runs it, NULL if there is none */
   int helpers;           /* workers that may help, the first ones */
-  uint64_t rounding;     /* of the thread that runs it, with what it does about small numbers */
+  uint64_t float_mode;   /* of the thread that runs it */
+  _Atomic uint64_t met;  /* bits of the modes in which the others left */
   struct span spans[TED_MOST_THREADS]; /* what nobody has of the units each thread begins with */
   _Atomic int64_t failed_bytes; /* of an allocation; then no more units are handed out */
   atomic_flag faults;    /* who holds it may look at the next two */
@@ -88,29 +90,6 @@ static inline void pause_briefly(void) {
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
   __asm__ volatile("yield");
-#endif
-}
-
-/* How a thread computes with floats, which a program may have changed: units must not depend on it. */
-static uint64_t float_mode(void) {
-#if defined(__x86_64__)
-  return __builtin_ia32_stmxcsr();
-#elif defined(__aarch64__)
-  uint64_t mode;
-  __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-  return mode;
-#else
-  return 0;
-#endif
-}
-
-static void set_float_mode(uint64_t mode) {
-#if defined(__x86_64__)
-  __builtin_ia32_ldmxcsr((unsigned)mode);
-#elif defined(__aarch64__)
-  __asm__ volatile("msr fpcr, %0" : : "r"(mode));
-#else
-  (void)mode;
 #endif
 }
 
@@ -230,11 +209,17 @@ static void run_units(int thread) {
   ted_call_end(&call);
 }
 
+/* The same on another thread than the loop's, which learns what was met. */
+static void run_units_as_asked(int thread) {
+  ted_set_float_mode(pool.float_mode);
+  run_units(thread);
+  atomic_fetch_or(&pool.met, ted_float_mode() & TED_MET_SMALL);
+}
+
 static void help(int number) {
   atomic_fetch_add(&pool.inside, 1);
   if (atomic_load(&pool.open) && number < pool.helpers) {
-    set_float_mode(pool.rounding);
-    run_units(number + 1);
+    run_units_as_asked(number + 1);
   }
   atomic_fetch_sub(&pool.inside, 1);
 }
@@ -304,7 +289,8 @@ static void prepare_loop(ted_unit body, void *context, int64_t units, int helper
   pool.units = pool.faulty_unit = units;
   pool.call = ted_call_current();
   pool.helpers = helpers;
-  pool.rounding = float_mode();
+  pool.float_mode = ted_float_mode();
+  atomic_store(&pool.met, 0);
   atomic_store(&pool.failed_bytes, -1);
   hand_out(units, helpers + 1);
 }
@@ -329,10 +315,9 @@ static void close_loop(void) {
 /* What a thread of a team does; those that the team has fewer leave their units to the others. */
 static void help_in_team(void *unused) {
   (void)unused;
-  uint64_t mode = float_mode();
-  set_float_mode(pool.rounding);
-  run_units(atomic_load(&joined_number)());
-  set_float_mode(mode);
+  uint64_t mode = ted_float_mode();
+  run_units_as_asked(atomic_load(&joined_number)());
+  ted_set_float_mode(mode);
 }
 
 static void share(ted_unit body, void *context, int64_t units, int threads) {
@@ -347,6 +332,8 @@ static void share(ted_unit body, void *context, int64_t units, int threads) {
     run_units(0);
     close_loop();
   }
+  uint64_t mode = ted_float_mode();
+  ted_change_float_mode(mode, mode | atomic_load(&pool.met));
   int64_t failed_bytes = atomic_load(&pool.failed_bytes);
   bool faulted = pool.faulty_unit < units;
   struct ted_index_fault fault = pool.fault;

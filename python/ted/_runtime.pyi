@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ class Kernel:
         specs: tuple[tuple[np.dtype, tuple[int, ...], bool, int], ...],
         owner: Any = None,
         threads: int = 0,
+        subnormals: int = 0,
+        notice: Callable[[], object] = ...,
         /,
     ) -> Kernel: ...
     def fresh(self, *inputs: Any) -> tuple[Any, ...] | None: ...

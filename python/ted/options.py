@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ted.errors import CompileError
 from ted.machine import Cpu, Gpu
 
 PRECISIONS = ("fast_math", "tf32")
 COUNTS = ("threads", "memory_limit")
+SUBNORMALS = ("keep", "flush", "caller")  # in the order of the runtime's enum ted_subnormals
 TF32_SINCE = (8, 0)  # sm_80
 
 
@@ -22,7 +23,9 @@ class CompileOptions:
     `threads`, None for all that the process may use; the number changes no bit of a result. A call
     holds at most `memory_limit` bytes of results and of its own, on one thread: what is needed late
     is computed again for that; None for as many as are fast. With `debug_nans` every call of what
-    is traced tests all tensors.
+    is traced tests all tensors. `subnormals` are numbers below the normal range of their type:
+    calls on a CPU "keep" them, "flush" each to a zero of its sign, or do as the thread does that
+    calls ("caller"); None keeps them, but in operators of a library that has a switch.
 
     Raises: CompileError for what is no row, an option that is no bool, or one that the machine does
     not have.
@@ -35,6 +38,7 @@ class CompileOptions:
     tf32: bool = False
     memory_limit: int | None = None
     debug_nans: bool = False
+    subnormals: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.machine, Cpu | Gpu):
@@ -52,6 +56,7 @@ class CompileOptions:
                 raise CompileError(f"compile: {name} is a number from 1 on, got {count!r}")
             if count is not None and isinstance(self.machine, Gpu):
                 raise CompileError(f"compile: {name} is an option of CPUs, got {self.machine.name}")
+        self._check_subnormals()
         if self.tf32 and isinstance(self.machine, Gpu) and self.machine.capability < TF32_SINCE:
             raise CompileError(
                 "compile: tf32 needs the tensor cores of sm_80 or later, got "
@@ -60,12 +65,33 @@ class CompileOptions:
         if isinstance(self.machine, Cpu) and (self.tf32 or self.fast_math):
             raise CompileError("compile: fast_math and tf32 are options of GPUs, got a CPU")
 
+    def _check_subnormals(self) -> None:
+        given = self.subnormals
+        if given is not None and not (isinstance(given, str) and given in SUBNORMALS):
+            raise CompileError(
+                f"compile: subnormals is one of {', '.join(SUBNORMALS)}, got {given!r}"
+            )
+        if given is not None and isinstance(self.machine, Gpu):
+            raise CompileError(f"compile: subnormals is an option of CPUs, got {self.machine.name}")
+
+    @property
+    def of_a_caller(self) -> CompileOptions:
+        """The same for operators of a library that has a switch, which calls find in the thread."""
+        if self.subnormals is not None or isinstance(self.machine, Gpu):
+            return self
+        return replace(self, subnormals="caller")
+
+    @property
+    def subnormals_code(self) -> int:
+        """What calls do about subnormals, as the runtime knows it."""
+        return SUBNORMALS.index(self.subnormals or "keep")
+
     @property
     def target(self) -> str:
         """As `target=` takes it: `cpu`, `cpu:avx2,threads=2`, or `cuda:sm_80,tf32`."""
         if isinstance(self.machine, Cpu):
             device = "cpu" if self.machine.is_native else f"cpu:{self.machine.name}"
-            given = {name: getattr(self, name) for name in COUNTS}
+            given = {name: getattr(self, name) for name in (*COUNTS, "subnormals")}
             return ",".join([device, *(f"{k}={n}" for k, n in given.items() if n is not None)])
         return ",".join([f"cuda:{self.machine.name}", *(p for p in PRECISIONS if getattr(self, p))])
 

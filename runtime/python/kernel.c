@@ -1,4 +1,4 @@
-/* `Kernel(address, specs, owner, threads)`: a compiled function that takes arrays.
+/* `Kernel(address, specs, owner, threads, subnormals, notice)`: a compiled function that takes arrays.
  *
  * `kernel.fresh(*inputs)` is what nearly all calls are: it compares every argument with its spec, makes
  * the arrays of the results, packs pointers the way MLIR's packed C interface wants them (an array of
@@ -25,6 +25,8 @@ typedef struct {
   struct ted_spec *specs;
   long long peak_bytes;
   int threads; /* that a call may use at most, 0 for all */
+  int subnormals;   /* enum ted_subnormals */
+  PyObject *notice; /* is called behind the first call with subnormal operands, then NULL */
 } Kernel;
 
 /* What an argument of a call is: where code finds it, for MLIR, and where a result belongs that is
@@ -71,15 +73,28 @@ static void bring_home(const Kernel *self, struct place *places, bool are_right)
     }
 }
 
+static void tell(Kernel *self) {
+  PyObject *notice = self->notice;
+  self->notice = NULL;
+  PyObject *said = PyObject_CallObject(notice, NULL);
+  if (!said)
+    PyErr_WriteUnraisable(notice);
+  Py_DecRef(said);
+  Py_DecRef(notice);
+}
+
 /* Runs without the GIL. */
 static enum ted_status run(Kernel *self, struct ted_call *call, struct place *places, void **packed) {
   for (Py_ssize_t i = 0; i < self->count; i++)
     packed[i] = &places[i].data;
   PyThreadState *thread = PyEval_SaveThread(); /* releases the GIL */
-  enum ted_status status = ted_call_run(call, self->function, packed, self->threads);
+  enum ted_status status = ted_call_run(call, self->function, packed, self->threads,
+                                        (enum ted_subnormals)self->subnormals);
   bring_home(self, places, status == TED_OK);
   PyEval_RestoreThread(thread);
   self->peak_bytes = call->peak;
+  if (call->met & TED_SUBNORMAL_OPERANDS && self->notice && status == TED_OK)
+    tell(self);
   return status;
 }
 
@@ -232,15 +247,17 @@ static void kernel_dealloc(PyObject *object) {
     Py_DecRef(self->specs[i].dtype);
   PyMem_Free(self->specs);
   Py_DecRef(self->owner);
+  Py_DecRef(self->notice);
   ted_free_object(object);
 }
 
 static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
   unsigned long long address;
-  PyObject *specs, *owner = &_Py_NoneStruct;
-  int threads = 0;
+  PyObject *specs, *owner = &_Py_NoneStruct, *notice = NULL;
+  int threads = 0, subnormals = TED_SUBNORMALS_KEEP;
   (void)keywords;
-  if (!PyArg_ParseTuple(arguments, "KO!|Oi", &address, &PyTuple_Type, &specs, &owner, &threads))
+  if (!PyArg_ParseTuple(arguments, "KO!|OiiO", &address, &PyTuple_Type, &specs, &owner, &threads,
+                        &subnormals, &notice))
     return NULL;
   if (!address)
     return PyErr_SetString(PyExc_ValueError, "a kernel's address is 0"), NULL;
@@ -251,6 +268,9 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *k
   Py_IncRef(owner);
   self->owner = owner;
   self->threads = threads;
+  self->subnormals = subnormals;
+  Py_IncRef(notice);
+  self->notice = notice;
   self->function = (void (*)(void **))(uintptr_t)address;
   self->count = PyTuple_Size(specs);
   self->specs = PyMem_Calloc((size_t)self->count + 1, sizeof *self->specs);
@@ -288,7 +308,8 @@ static PyGetSetDef properties[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Kernel(address, specs, owner=None, threads=0): a compiled function that takes arrays."},
+    {Py_tp_doc, "Kernel(address, specs, owner=None, threads=0, subnormals=0, notice=...): a compiled "
+                "function that takes arrays."},
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},
     {Py_tp_getset, properties},

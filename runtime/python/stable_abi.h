@@ -126,6 +126,7 @@ PyObject *PyTuple_GetItem(PyObject *, Py_ssize_t);
 PyObject *PyTuple_New(Py_ssize_t);
 int PyTuple_SetItem(PyObject *, Py_ssize_t, PyObject *);
 int PyObject_IsInstance(PyObject *, PyObject *);
+PyObject *PyObject_CallObject(PyObject *, PyObject *);
 PyObject *PyObject_GetAttrString(PyObject *, const char *);
 PyObject *PyImport_ImportModule(const char *);
 void *PyCapsule_GetPointer(PyObject *, const char *);
@@ -138,6 +139,7 @@ void PyErr_SetString(PyObject *, const char *);
 void PyErr_SetObject(PyObject *, PyObject *);
 PyObject *PyErr_Format(PyObject *, const char *, ...);
 PyObject *PyErr_NoMemory(void);
+void PyErr_WriteUnraisable(PyObject *);
 PyObject *PyErr_NewExceptionWithDoc(const char *, const char *, PyObject *, PyObject *);
 
 void *PyMem_Malloc(size_t);

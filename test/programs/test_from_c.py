@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -85,6 +86,33 @@ SAID = """0 f: the call ended well
 """
 
 
+SMALL = """
+#include <stdio.h>
+#include <xmmintrin.h>
+#include "all.h"
+
+int main(void) {
+  float x[2] = {3e-45f, 1}, y[2];
+  struct ted_report report;
+  for (unsigned flushes = 0; flushes <= 0x8040; flushes += 0x8040) {
+    unsigned mode = 0x5f80 | flushes; /* upward */
+    struct keep_arguments a = {{x, 2}, {y, 2}};
+    _mm_setcsr(mode);
+    int status = keep((void *)&a, &report), met = report.met;
+    unsigned left = _mm_getcsr();
+    printf("%d %d %d %x", status, ((int *)y)[0], met, left ^ mode);
+    status = flush((void *)&a, &report), met = report.met;
+    left = _mm_getcsr();
+    printf(", %d %d %d %x", status, ((int *)y)[0], met, left ^ mode);
+    status = caller((void *)&a, &report), met = report.met;
+    left = _mm_getcsr();
+    printf(", %d %d %d %x\\n", status, ((int *)y)[0], met, left ^ mode);
+  }
+  return 0;
+}
+"""
+
+
 def built(source: Path, exported: Exported, flags: Sequence[str], tool: str = "cc") -> Path:
     """A program with the library."""
     program = exported.folder / source.stem
@@ -113,6 +141,18 @@ def test_arguments_are_checked_and_results_are_right(tmp_path: Path) -> None:
     (tmp_path / "ends.c").write_text(ENDS)
     printed = said(built(tmp_path / "ends.c", exported, ["-std=c11", *STRICT]))
     assert re.sub(r"py:\d+", "py:NN", printed) == SAID
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="asks the mode of x86")
+def test_subnormal_numbers_are_what_the_function_was_compiled_for(tmp_path: Path) -> None:
+    x = ted.placeholder((2,), name="x")
+    made = {m: ted.compile([x], x * 0.5 + x, subnormals=m) for m in ("keep", "flush", "caller")}
+    exported = ted.export(made, tmp_path, "all")
+    words = re.findall(r"subnormals: (.*)[.] ", exported.header.read_text())
+    assert words == ["kept", "taken for zero", "as the caller's thread does"]
+    (tmp_path / "small.c").write_text(SMALL)
+    printed = said(built(tmp_path / "small.c", exported, ["-std=c11", "-Wall", "-Werror"]))
+    assert printed == "0 3 1 0, 0 0 0 0, 0 3 1 0\n0 3 1 0, 0 0 0 0, 0 0 0 0\n"
 
 
 def test_the_example_learns_as_in_python(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ int main(void) {{
     if (k < {inputs} && fread(data[k], 1, bytes[k], stdin) != bytes[k]) return 4;
   }}
   struct ted_call call;
-  int64_t head[6] = {{ted_call_run(&call, packed, 0, {threads})}};
+  int64_t head[6] = {{ted_call_run(&call, packed, 0, {threads}, {subnormals})}};
   memcpy(head + 1, &call.fault, sizeof call.fault);
   head[5] = call.peak;
   fwrite(head, sizeof head, 1, stdout);
@@ -87,12 +87,14 @@ def _bind(
     donated: Mapping[int, int],
     owner: Compiled,
     threads: int | None,
+    subnormals: int,
+    notice: Any,
     constants: Sequence[np.ndarray],
 ) -> BoundFunction:
-    del code
+    del code, notice
     texts = [*map(bytes.decode, owner.made.objects)]
     code = assembly(texts, host.host_cpu())
-    kernel = _Emulated([code.encode()], inputs, outputs, name, threads or 2)
+    kernel = _Emulated([code.encode()], inputs, outputs, name, threads or 2, subnormals)
     return bound(kernel, inputs, outputs, name, accesses, donated, constants)
 
 
@@ -106,9 +108,10 @@ class _Emulated:
         outputs: Sequence[ArgSpec],
         name: str,
         threads: int,
+        subnormals: int,
     ) -> None:
         self._specs, self._inputs = (*inputs, *outputs), len(inputs)
-        self._objects, self._threads = objects, threads
+        self._objects, self._threads, self._subnormals = objects, threads, subnormals
         self._symbol = name if name == "main" else f"ted.{name}"
         self._program: Path | None = None
         self.peak_bytes = 0
@@ -142,7 +145,7 @@ class _Emulated:
             pointers=", ".join(["void *"] * count), nulls=", ".join(["0"] * count),
             given=", ".join(f"data[{k}]" for k in range(count)),
             sizes=", ".join(str(spec.nbytes) for spec in self._specs),
-            count=count, inputs=self._inputs, threads=self._threads,
+            count=count, inputs=self._inputs, threads=self._threads, subnormals=self._subnormals,
         )  # fmt: skip
 
 

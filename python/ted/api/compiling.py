@@ -30,6 +30,7 @@ from ted.ir.specialising import sizes_of
 from ted.machine import Cpu
 from ted.options import CompileOptions
 from ted.runtime.calls import BoundFunction
+from ted.runtime.subnormals import SubnormalNotice
 
 if TYPE_CHECKING:
     from ted.api.cuda_functions import CudaFunction
@@ -47,6 +48,7 @@ def compile(
     *,
     deterministic: bool = True,
     memory_limit: int | None = None,
+    subnormals: str | None = None,
 ) -> Compilation | SymbolicFunction[Compilation]:
     """Compile the program that computes `outputs` from `inputs`.
 
@@ -58,11 +60,15 @@ def compile(
     ",fast_math" and ",tf32" behind it trade precision for speed.
     `deterministic=False` lets sums at indices that are data add in any order on a GPU, by atomic
     operations; they then round differently from call to call. On the CPU it changes nothing.
-    `memory_limit` is that of a target, ",memory_limit=65536", in bytes.
+    `memory_limit` is that of a target, ",memory_limit=65536", in bytes, and so is `subnormals`: a
+    call on a CPU keeps numbers below the normal range, or takes them for zeros, with "flush".
     Raises: FrontendError for an input that is missing, repeated or no placeholder; CompileError
-    for an unknown target, or a donated tensor that is no input or fits no output.
+    for an unknown target or word of `subnormals`, or a donated tensor that is no input or fits no
+    output.
     """
-    options = compile_options(target, deterministic=deterministic, memory_limit=memory_limit)
+    options = compile_options(
+        target, deterministic=deterministic, memory_limit=memory_limit, subnormals=subnormals
+    )
     single = isinstance(outputs, Tensor)
     inputs, results, donate = (_listed(given) for given in (inputs, outputs, donate))
 
@@ -91,9 +97,11 @@ def compile_sizes(
     def build(known: System) -> Compilation:
         return compile_system(known, single, donated, options, has_notes)
 
+    notice = SubnormalNotice(system.name)  # one, for programs of a few rows each
+
     def rows(known: System, in_place: Mapping[int, int]) -> BoundFunction:
         program = known_program(known, options=options, in_place=in_place)
-        return CompiledFunction(program, False, options).bound
+        return CompiledFunction(program, False, options, notice).bound
 
     if not isinstance(options.machine, Cpu):
         found = f"{EACH}, as every program for a GPU"

@@ -30,6 +30,7 @@ from ted.runtime.archives import write
 from ted.runtime.calls import ArrayFunction, BoundFunction, bind, declined
 from ted.runtime.library import address_of, library_path
 from ted.runtime.saved import loads
+from ted.runtime.subnormals import SubnormalNotice
 from ted.runtime.xla import Entry
 
 if TYPE_CHECKING:
@@ -45,12 +46,19 @@ class CompiledFunction(ArrayFunction, StagedFunction):
     """A program compiled for one target: call it with arrays, look at its IR.
 
     `f(*arrays)` returns a tuple of arrays, or one array when it was compiled for a single tensor;
-    `out=` gives arrays to fill, an entry that is None leaves the array to the function.
+    `out=` gives arrays to fill, an entry that is None leaves the array to the function. `notice` is
+    that of several programs of one function.
     """
 
     stages = (*(stage.name for stage in CPU_STAGES), "asm")
 
-    def __init__(self, program: Program, single: bool, options: CompileOptions) -> None:
+    def __init__(
+        self,
+        program: Program,
+        single: bool,
+        options: CompileOptions,
+        notice: SubnormalNotice | None = None,
+    ) -> None:
         assert isinstance(options.machine, Cpu), "a program for a CPU"
         super().__init__(program, single, options)
         self._cpu = options.machine
@@ -60,6 +68,7 @@ class CompiledFunction(ArrayFunction, StagedFunction):
         with Watch(program.name, self.compile_times) as watch:
             self._called = call = program.call(self._kernels_request, (), watch)
             self._code = self._linked(call, watch)
+        self._notice = notice or SubnormalNotice(program.name)
         starts = program.in_place.values()
         self._call = bind(
             self._code.address,
@@ -70,6 +79,8 @@ class CompiledFunction(ArrayFunction, StagedFunction):
             donated=call.donated,
             owner=self._code,
             threads=options.threads,
+            subnormals=options.subnormals_code,
+            notice=self._notice,
             constants=program.constants,
         )
         # All results for arrays of NumPy that fit as they are, or None.
@@ -86,7 +97,16 @@ class CompiledFunction(ArrayFunction, StagedFunction):
         from ted.api.profiles import check_repeats  # which lowers a program
 
         check_repeats(repeats)
-        return self._timed.measured(arrays, repeats)
+        found = self._timed.measured(arrays, repeats)
+        self._notice.places |= {one.name for one in found.slowed}
+        return found
+
+    def explain(self) -> str:
+        """As for every machine, and at the end what calls met: subnormal numbers.
+
+        A call says only that it met them, a profile in which kernels.
+        """
+        return "\n\n".join(filter(None, [super().explain(), self._notice.explained()]))
 
     def memory(self) -> MemoryTimeline:
         """What the program holds while it runs, found without running it; print it.
@@ -106,7 +126,7 @@ class CompiledFunction(ArrayFunction, StagedFunction):
 
     @cached_property
     def _timed(self) -> TimedProgram:
-        return self._lowering.timed(self.bound, self.options.threads)
+        return self._lowering.timed(self.bound, self.options)
 
     def _kernels_request(self) -> Request:
         return self._lowering.kernels_request()
@@ -168,6 +188,7 @@ class CompiledFunction(ArrayFunction, StagedFunction):
         return Entry(
             self._program.name, self._code.address, self._code, call.inputs, call.outputs,
             self._program.constants, self._code.made.indexed, threads,
+            self.options.subnormals_code,
         )  # fmt: skip
 
     @property

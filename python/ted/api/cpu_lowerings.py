@@ -27,6 +27,7 @@ from ted.linalg.ted_pass_destinations import IN_PLACE
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.queries import functions
+from ted.options import CompileOptions
 from ted.runtime.calls import BoundFunction
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class CpuLowering(Lowering):
             module = run_stages(self.parsed(), self._stages, EQUATIONS.name)
             return sum(LiveMemory.of(from_function(f)).most for f in functions(module))
 
-    def timed(self, like: BoundFunction, threads: int | None) -> TimedProgram:
+    def timed(self, like: BoundFunction, options: CompileOptions) -> TimedProgram:
         """The program with the times of its kernels as one more result, called like another."""
         from ted.api.profiles import timed_program
 
@@ -87,7 +88,7 @@ class CpuLowering(Lowering):
         brought = dict(zip(specs[len(specs) - len(arrays) :], arrays, strict=True))
         with dialects.session():
             return timed_program(
-                self.parsed(), self.stages, self.program.symbol, like, threads, brought
+                self.parsed(), self.stages, self.program.symbol, like, options, brought
             )
 
     def _written(self, system: System, donated: Mapping[int, int]) -> ir.Module:

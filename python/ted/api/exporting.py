@@ -124,7 +124,8 @@ def _interface(name: str, functions: Sequence[CompiledFunction]) -> Interface:
             f"export: versions of {name} are compiled with the same options, got "
             f"{' and '.join(sorted(map(str, rows)))}"
         )
-    return Interface(name, tuple(versions), functions[0].for_files.cpu, options.threads or 0)
+    cpu, threads = functions[0].for_files.cpu, options.threads or 0
+    return Interface(name, tuple(versions), cpu, threads, options.subnormals or "keep")
 
 
 def _version(function: CompiledFunction) -> Version:

@@ -301,27 +301,28 @@ def function(
     donate: int | Sequence[int] | None = None,
     memory_limit: int | None = None,
     debug_nans: bool | None = None,
+    subnormals: str | None = None,
     like: Any = None,
 ) -> Function:
     """A Python function of tensors as a function of arrays, compiled once per signature.
 
     A signature is the shapes and types of arrays and the values of all else, but for floats, which
     are inputs unless the function asks for their values.
-    `target`, `deterministic` and `memory_limit` are those of `ted.compile`; a function that has
-    them keeps them when none is given, and so `batch`: the positions of arguments whose first dim
-    is the batch, a symbolic size for which nothing is traced or compiled again. `donate`: positions
-    of arguments, each array of which becomes the first result of its shape and type that no other
-    has become, as in `ted.compile`. With `debug_nans` every call tests all tensors, and the first
-    number that is not finite is an ExecutionError with tensor, index and line; what is made of the
-    function is tested too. `like` is the library that results are arrays of, without a copy: one
-    that has `from_dlpack`, such as torch, jax.numpy or cupy; without it they are NumPy's, on a GPU
-    ted's own.
+    `target`, `deterministic`, `memory_limit` and `subnormals` are those of `ted.compile`; a
+    function that has them keeps them when none is given, and so `batch`: the positions of arguments
+    whose first dim is the batch, a symbolic size for which nothing is traced or compiled again.
+    `donate`: positions of arguments, each array of which becomes the first result of its shape and
+    type that no other has become, as in `ted.compile`. With `debug_nans` every call tests all
+    tensors, and the first number that is not finite is an ExecutionError with tensor, index and
+    line; what is made of the function is tested too. `like` is the library that results are arrays
+    of, without a copy: one that has `from_dlpack`, such as torch, jax.numpy or cupy; without it
+    they are NumPy's, on a GPU ted's own.
     Raises: FrontendError when `fn` is no function, `like` no library, or `batch` or `donate` no
     position; CompileError
     for an unknown target, and from a call for a donated array that fits no result.
     """
     check_callable(fn, "function")
-    options = options_for(fn, target, deterministic, memory_limit, debug_nans)
+    options = options_for(fn, target, deterministic, memory_limit, debug_nans, subnormals)
     rows = batch_of(fn, batch)
     mine = fn.donate if isinstance(fn, Function) else ()
     taken = mine if donate is None else donate

@@ -35,18 +35,19 @@ def value_and_grad(
     batch: int | Sequence[int] | None = None,
     memory_limit: int | None = None,
     debug_nans: bool | None = None,
+    subnormals: str | None = None,
 ) -> Function:
     """The function that returns (fn's scalar result, its gradients).
 
     `argnums` is a position or a name of an argument, or a tuple of them. With `has_aux`, fn
     returns a pair of the scalar and of what else is wanted, and so does this one as its first.
     Shapes: one gradient for one argument, a tuple for several; each has the nest and the shapes
-    of its argument, and is zeros where the result does not depend on it. `batch`, `memory_limit`
-    and `debug_nans` are those of `function`.
+    of its argument, and is zeros where the result does not depend on it. `batch`,
+    `memory_limit`, `debug_nans` and `subnormals` are those of `function`.
     Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient;
     FrontendError when `fn` is no function.
     """
-    options = (target, deterministic, memory_limit, debug_nans)
+    options = (target, deterministic, memory_limit, debug_nans, subnormals)
     return _differentiated(fn, argnums, has_aux, options, batch, with_value=True)
 
 
@@ -60,13 +61,14 @@ def grad(
     batch: int | Sequence[int] | None = None,
     memory_limit: int | None = None,
     debug_nans: bool | None = None,
+    subnormals: str | None = None,
 ) -> Function:
     """The function that returns the gradients of fn's scalar result; see `value_and_grad`.
 
     With `has_aux` it returns a pair of them and of what fn returns beside its scalar.
     Raises: DerivativeError and FrontendError as `value_and_grad`.
     """
-    options = (target, deterministic, memory_limit, debug_nans)
+    options = (target, deterministic, memory_limit, debug_nans, subnormals)
     return _differentiated(fn, argnums, has_aux, options, batch, with_value=False)
 
 

@@ -14,11 +14,15 @@ from ted.options import COUNTS, PRECISIONS, CompileOptions
 
 
 def compile_options(
-    target: str = "cpu", *, deterministic: bool = True, memory_limit: int | None = None
+    target: str = "cpu",
+    *,
+    deterministic: bool = True,
+    memory_limit: int | None = None,
+    subnormals: str | None = None,
 ) -> CompileOptions:
     """Read `target=` and what stands beside it; the machine is this one where none is named.
 
-    A `memory_limit` goes before that of the target.
+    A `memory_limit`, and `subnormals`, go before those of the target.
 
     Raises: CompileError for a text of another form, a chip that is not known, or one without what
     an option asks for; ScheduleError when `TED_CPU` names a row that the host cannot execute.
@@ -27,7 +31,7 @@ def compile_options(
         found = _on_cpu(target)
     else:
         found = _on_gpu(target)
-    return _with(found, deterministic, memory_limit)
+    return _with(found, deterministic, memory_limit, subnormals)
 
 
 def options_for(
@@ -36,6 +40,7 @@ def options_for(
     deterministic: bool | None = None,
     memory_limit: int | None = None,
     debug_nans: bool | None = None,
+    subnormals: str | None = None,
 ) -> CompileOptions:
     """What is made of `fn` is compiled as is asked for, else as `fn` is, else for this machine."""
     while isinstance(fn, partial):
@@ -46,30 +51,33 @@ def options_for(
     base = mine if target is None or target == mine.target else compile_options(target)
     ordered = mine.deterministic if deterministic is None else deterministic
     tested = mine.debug_nans if debug_nans is None else debug_nans
-    return replace(_with(base, ordered, memory_limit), debug_nans=tested)
+    return replace(_with(base, ordered, memory_limit, subnormals), debug_nans=tested)
 
 
-def _with(found: CompileOptions, deterministic: bool, memory_limit: int | None) -> CompileOptions:
+def _with(
+    found: CompileOptions, deterministic: bool, memory_limit: int | None, subnormals: str | None
+) -> CompileOptions:
     limit = found.memory_limit if memory_limit is None else memory_limit
-    return replace(found, deterministic=deterministic, memory_limit=limit)
+    small = found.subnormals if subnormals is None else subnormals
+    return replace(found, deterministic=deterministic, memory_limit=limit, subnormals=small)
 
 
 def _on_cpu(text: str) -> CompileOptions:
     device, *options = text.split(",")
     _, colon, row = device.partition(":")
     pairs = [option.partition("=") for option in options]
-    given = {name: int(count) for name, _, count in pairs if count.isdecimal()}
-    known = len(given) == len(options) and set(given) <= set(COUNTS)
+    given: dict[str, Any] = {n: int(count) for n, _, count in pairs if count.isdecimal()}
+    given |= {name: word for name, _, word in pairs if name == "subnormals"}
+    known = len(given) == len(options) and set(given) <= {*COUNTS, "subnormals"}
     if not known or (colon and not row):
         raise CompileError(
             "compile: on a CPU a target is 'cpu', 'cpu:avx2' for code of a row of CPUs, or one of "
-            "them with ',threads=2' for calls of at most so many threads, or ',memory_limit=65536' "
-            f"for calls that hold at most so many bytes, got {text!r}"
+            "them with ',threads=2' for calls of at most so many threads, ',memory_limit=65536' "
+            "for calls that hold at most so many bytes, or ',subnormals=flush' for calls that take "
+            f"subnormal numbers for zero, got {text!r}"
         )
     machine = _named_cpu(row) if row else host_cpu()
-    return CompileOptions(
-        machine, threads=given.get("threads"), memory_limit=given.get("memory_limit")
-    )
+    return CompileOptions(machine, **given)
 
 
 def _named_cpu(name: str) -> Cpu:

@@ -18,16 +18,18 @@ from ted.codegen.jit import link
 from ted.codegen.kernels import objects_of
 from ted.codegen.requests import Request, compile_cached
 from ted.cpu.pipeline import KERNELS
-from ted.cpu.ted_time_kernels import TedTimeKernels, kernel_calls, program_of
+from ted.cpu.ted_time_kernels import NOTES, TedTimeKernels, kernel_calls, program_of
 from ted.cpu.work import bytes_of, operations
 from ted.errors import ExecutionError
 from ted.ir.pipelines import Stage, pipeline_text, run_stages
 from ted.mlir import func, ir
 from ted.mlir.locations import source_location, user_name
 from ted.mlir.queries import functions
+from ted.options import CompileOptions
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import BoundFunction, bind
 from ted.runtime.library import library_path
+from ted.runtime.subnormals import SUBNORMAL, WAY_OUT
 
 _NOTHING = "builtin.module()"
 
@@ -37,7 +39,8 @@ class KernelTime:
     """A kernel: the last tensor that it makes, the user's line, and the median of its times.
 
     `nbytes` is the memory that it is given, each array once; `operations` are those on floats, None
-    where they were not counted.
+    where they were not counted; `met_subnormals`: whether operands were subnormal, which takes
+    processors long; `underflowed`: whether results were below the normal range, or became zero.
     """
 
     tensor: str
@@ -45,14 +48,24 @@ class KernelTime:
     seconds: float
     nbytes: int
     operations: int | None
+    met_subnormals: bool = False
+    underflowed: bool = False
 
     def __str__(self) -> str:
         per_second = 1e-9 / max(self.seconds, 1e-9)
         rate = f"{self.nbytes * per_second:8.2f} GB/s"
         if self.operations is not None:
             rate += f" {self.operations * per_second:8.2f} GF/s"
-        where = f" ({self.place})" if self.place else ""
-        return f"{self.seconds * 1e3:9.4f} ms {rate}  {self.tensor}{where}"
+        small = [
+            *([SUBNORMAL] if self.met_subnormals else []),
+            *(["results that underflow"] if self.underflowed else []),
+        ]
+        return ", ".join([f"{self.seconds * 1e3:9.4f} ms {rate}  {self.name}", *small])
+
+    @property
+    def name(self) -> str:
+        """The tensor with the user's line."""
+        return f"{self.tensor} ({self.place})" if self.place else self.tensor
 
 
 @dataclass(frozen=True)
@@ -65,9 +78,15 @@ class Profile:
     def __str__(self) -> str:
         rest = max(0.0, self.seconds - sum(one.seconds for one in self.kernels))
         end = f"{rest * 1e3:9.4f} ms of {self.seconds * 1e3:.4f} in no kernel"
-        return "\n".join([*map(str, self.kernels), end])
+        small = [f"{SUBNORMAL} take processors long: {WAY_OUT}"] if self.slowed else []
+        return "\n".join([*map(str, self.kernels), end, *small])
 
     __repr__ = __str__
+
+    @property
+    def slowed(self) -> tuple[KernelTime, ...]:
+        """The kernels that met subnormal numbers."""
+        return tuple(one for one in self.kernels if one.met_subnormals)
 
 
 def check_repeats(repeats: Any) -> None:
@@ -94,9 +113,14 @@ class TimedProgram:
             began = perf_counter()
             *_, times = self.call(*arrays)
             seconds.append(perf_counter() - began)
-            ends.append(times.reshape(-1, 2))
-        each = np.median(np.diff(ends, axis=2)[:, :, 0], axis=0) * 1e-9
-        kernels = [replace(k, seconds=float(s)) for k, s in zip(self.kernels, each, strict=True)]
+            ends.append(times.reshape(-1, len(NOTES)))
+        began, ended, met = np.moveaxis(np.array(ends), 2, 0)
+        each = np.median(ended - began, axis=0) * 1e-9
+        rows = zip(self.kernels, each, np.bitwise_or.reduce(met, axis=0), strict=True)
+        kernels = [
+            replace(k, seconds=float(s), met_subnormals=bool(m & 1), underflowed=bool(m & 2))
+            for k, s, m in rows
+        ]
         return Profile(tuple(kernels), statistics.median(seconds))
 
 
@@ -105,7 +129,7 @@ def timed_program(
     stages: Sequence[Stage],
     symbol: str,
     like: BoundFunction,
-    threads: int | None,
+    options: CompileOptions,
     brought: Mapping[ArgSpec, np.ndarray],
 ) -> TimedProgram:
     """A module of ted ops, which is lowered in place, with arguments and results as another call.
@@ -122,11 +146,11 @@ def timed_program(
     request, files = Request("cpu", text, text, _NOTHING), (library_path(),)
     rest = pipeline_text(stages, after=KERNELS)
     code = link(objects_of(compile_cached(request), lambda: request, rest, files), symbol, files)
-    times = ArgSpec("times", "int64", (2 * len(kernels),))
+    times = ArgSpec("times", "int64", (len(NOTES) * len(kernels),))
     call = bind(
         code.address, [*like.inputs, *brought], [*like.outputs, times], name=like.name,
-        accesses=dict(enumerate(code.made.indexed)), owner=code, threads=threads,
-        constants=tuple(brought.values()),
+        accesses=dict(enumerate(code.made.indexed)), owner=code, threads=options.threads,
+        subnormals=options.subnormals_code, constants=tuple(brought.values()),
     )  # fmt: skip
     return TimedProgram(tuple(kernels), call)
 

@@ -58,16 +58,19 @@ def forward_backward(
     *,
     deterministic: bool = True,
     memory_limit: int | None = None,
+    subnormals: str | None = None,
 ) -> ForwardBackward:
     """Compile the program from `inputs` to `outputs` and its VJP as two functions.
 
     A map that costs at most `recompute` operations an element is computed again by the second, all
-    else that it needs is saved by the first. `deterministic` is that of `ted.compile`, and so is
-    `memory_limit`, for each of both.
+    else that it needs is saved by the first. `deterministic` is that of `ted.compile`, and so are
+    `memory_limit`, for each of both, and `subnormals`.
     Raises: DerivativeError when no output or no input is of a float type; FrontendError when
     `recompute` is no number or negative.
     """
-    options = compile_options(target, deterministic=deterministic, memory_limit=memory_limit)
+    options = compile_options(
+        target, deterministic=deterministic, memory_limit=memory_limit, subnormals=subnormals
+    )
     if isinstance(recompute, bool) or not isinstance(recompute, Real) or not recompute >= 0:
         fail(
             "forward_backward: recompute is a number of operations an element, at least 0, got "

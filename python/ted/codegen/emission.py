@@ -20,11 +20,14 @@ from ted.machine import Cpu
 from ted.mlir import ir, llvm
 
 _WHAT = "machine code"
+# The attribute of `ted-annotate-functions` as LLVM 24 writes it, and as LLVM 22 reads it.
+_SUBNORMALS = "denormal_fpenv(dynamic)", '"denormal-fp-math"="dynamic,dynamic"'
 
 
 def llvm_text(module: ir.Module) -> str:
     """The text of a module of the LLVM dialect as llvmlite's LLVM reads it."""
-    return rewrite_literals(cast("Any", llvm).translate_module_to_llvmir(module.operation))
+    text = cast("Any", llvm).translate_module_to_llvmir(module.operation)
+    return rewrite_literals(text.replace(*_SUBNORMALS))
 
 
 def assembly(texts: Sequence[str], cpu: Cpu) -> str:

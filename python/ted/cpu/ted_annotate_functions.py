@@ -4,8 +4,9 @@ Before: `llvm.func @_mlir_memref_to_llvm_aligned_alloc(i64, i64) -> !llvm.ptr`.
 After: its result is `noalias` and aligned, as that of malloc would be known to be; without it every
 loop over two buffers needs run-time checks, which cost more than a short loop gains. Reports of bad
 indices are `cold`, so that a loop jumps to them and runs straight on without. Functions of
-the program say which CPU they are for (`ted.machine`); they are not inlined into
-their wrapper for packed arguments, which would be a second copy, and for the host's CPU.
+the program say which CPU they are for (`ted.machine`), and that calls decide about subnormal
+numbers; they are not inlined into their wrapper for packed arguments, which would be a second copy,
+and for the host's CPU.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from ted.mlir import ir
 from ted.mlir.queries import symbol_name
 
 ALLOCATORS = ("_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_aligned_alloc")
+# Whether subnormal numbers are flushed, calls decide: LLVM must not make a comparison with zero one
+# of bits. It is `denormal_fpenv(dynamic)`, two bits for each of four.
+_SUBNORMALS = '["denormal_fpenv", "255"]'
 _FRESH = "[{llvm.noalias, llvm.noundef, llvm.align = 64 : i64}]"
 
 
@@ -44,12 +48,12 @@ def _annotate(function: ir.Operation, cpu: Cpu) -> None:
         function.attributes["no_inline"] = ir.UnitAttr.get()
         for name, value in _of_cpu(cpu).items():
             function.attributes[name] = value
-        given = [] if cpu.copies_by_library else [ir.StringAttr.get("no-builtin-memcpy")]
+        given = [ir.Attribute.parse(_SUBNORMALS)]
+        given += [] if cpu.copies_by_library else [ir.StringAttr.get("no-builtin-memcpy")]
         if FOR_LLVM in function.attributes:
             given += list(ir.ArrayAttr(function.attributes[FOR_LLVM]))
             del function.attributes[FOR_LLVM]
-        if given:
-            function.attributes["passthrough"] = ir.ArrayAttr.get(given)
+        function.attributes["passthrough"] = ir.ArrayAttr.get(given)
     elif symbol_name(function) == ERROR_FUNCTION:
         function.attributes["passthrough"] = ir.Attribute.parse('["cold"]')
     elif symbol_name(function) in ALLOCATORS:

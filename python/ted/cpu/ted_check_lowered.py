@@ -19,7 +19,7 @@ from ted.mlir.queries import symbol_name
 # What libted_runtime, the C library and the mathematical library provide.
 KNOWN_SYMBOLS = frozenset(
     {
-        "ted_index_error", "ted_loop_turn", "ted_parallel_for", "ted_nanoseconds",
+        "ted_index_error", "ted_loop_turn", "ted_parallel_for", "ted_nanoseconds", "ted_small_met",
         "_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_aligned_alloc",
         "_mlir_memref_to_llvm_free", "malloc", "aligned_alloc", "free", "memcpy", "memset",
         "memmove",

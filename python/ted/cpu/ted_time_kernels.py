@@ -1,9 +1,9 @@
-"""`ted-time-kernels`: a program that calls kernels -> one that also says when each began and ended.
+"""`ted-time-kernels`: a program that calls kernels -> one that also says how each of them went.
 
 Before: `func @main(%x, %y) { call @kernel_1(...); call @kernel_2(...) }`
-After: `func @main(%x, %y, %times: memref<4xi64>)`, which gets the nanoseconds of a clock before and
-after each call, in the order of the calls. What stands between the calls, such as taking memory,
-is in none of them.
+After: `func @main(%x, %y, %times: memref<6xi64>)`, which gets the nanoseconds of a clock before and
+after each call, and what it met of small numbers, in the order of the calls. What stands between
+the calls, such as taking memory, is in none of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from ted.mlir import func, ir, memref
 from ted.mlir.queries import functions
 from ted.mlir.scalars import index
 
-CLOCK = "ted_nanoseconds"  # of libted_runtime
+CLOCK, MET = "ted_nanoseconds", "ted_small_met"  # of libted_runtime
+NOTES = (CLOCK, CLOCK, MET)  # of each kernel: one before it, two after it
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class TedTimeKernels:
         with module.context, ir.Location.unknown():
             function = program_of(module)
             kernels = kernel_calls(function)
-            kind = ir.MemRefType.get([2 * len(kernels)], _i64())
+            kind = ir.MemRefType.get([len(NOTES) * len(kernels)], _i64())
             times = function.entry_block.add_argument(kind, function.location)
             inputs = [*function.type.inputs, kind]
             made = ir.FunctionType.get(inputs, function.type.results)
@@ -41,10 +42,11 @@ class TedTimeKernels:
                     [*given, ir.DictAttr.get({})]
                 )
             for k, call in enumerate(kernels):
-                _time(call, times, 2 * k)
+                _observe(call, times, len(NOTES) * k)
             if kernels:
                 with ir.InsertionPoint.at_block_begin(module.body):
-                    func.FuncOp(CLOCK, ([], [_i64()]), visibility="private")
+                    for name in dict.fromkeys(NOTES):
+                        func.FuncOp(name, ([], [_i64()]), visibility="private")
 
 
 def program_of(module: ir.Module) -> func.FuncOp:
@@ -65,16 +67,17 @@ def kernel_calls(function: func.FuncOp) -> list[ir.Operation]:
     return [op for op in operations if op.name == "func.call"]
 
 
-def _time(call: ir.Operation, times: ir.Value, place: int) -> None:
+def _observe(call: ir.Operation, times: ir.Value, place: int) -> None:
     with ir.InsertionPoint(call):
-        _note(times, place)
+        _note(NOTES[0], times, place)
     with ir.InsertionPoint.after(call):
-        _note(times, place + 1)
+        for k, name in enumerate(NOTES[1:], 1):
+            _note(name, times, place + k)
 
 
-def _note(times: ir.Value, place: int) -> None:
-    now = func.CallOp([_i64()], CLOCK, []).results[0]
-    memref.store(now, times, [index(place)])
+def _note(name: str, times: ir.Value, place: int) -> None:
+    said = func.CallOp([_i64()], name, []).results[0]
+    memref.store(said, times, [index(place)])
 
 
 def _i64() -> ir.Type:

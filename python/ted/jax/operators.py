@@ -91,7 +91,8 @@ class NestedOperator:
         self._parts, self._constants = parts, constants
         self._results: Any = None  # their tree, and which leaves of it are complex
         names = _names(parameters, tree, parts)
-        self.program = Program(self._traced, operator.name, names, operator.function.options)
+        options = operator.function.options.of_a_caller  # XLA's threads flush subnormals
+        self.program = Program(self._traced, operator.name, names, options)
 
     def __call__(self, arrays: Sequence[Any]) -> Any:
         """The results in the tree in which the function returns them."""
@@ -136,7 +137,8 @@ def op(fn: Callable[..., Any] | None = None, *, name: str | None = None, **optio
 
     Arrays of NumPy and JAX in its arguments are what it computes with; numbers and other values are
     constants of the program. Results have the types that JAX has: 32 bits unless `jax_enable_x64`.
-    `options` are those of `ted.function`: `target`, `deterministic`, `memory_limit`.
+    `options` are those of `ted.function`: `target`, `deterministic`, `memory_limit`, `subnormals`,
+    which are flushed as JAX does unless they say otherwise.
     Raises: FrontendError when `fn` is no function, `name` no identifier, or for an option that
     operators of JAX do not have; CompileError for an unknown target.
     """

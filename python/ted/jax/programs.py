@@ -112,10 +112,11 @@ class Program:
                 "use jax.debug.print around it"
             )
         digest = hashlib.sha256(
-            repr(
-                (shapes, entry.name, entry.inputs, entry.outputs, entry.accesses, entry.threads)
-            ).encode()
-        )
+            repr((
+                shapes, entry.name, entry.inputs, entry.outputs, entry.accesses, entry.threads,
+                entry.subnormals,
+            )).encode()
+        )  # fmt: skip
         for part in (*compiled.objects, *(a.tobytes() for a in entry.constants)):
             digest.update(len(part).to_bytes(8, "little") + part)
         number = int.from_bytes(digest.digest()[:8], "little", signed=True)

@@ -17,6 +17,7 @@ from ted._runtime import EndlessLoop, IndexFault, Kernel
 from ted.errors import CompileError, ExecutionError, index_message
 from ted.runtime.buffers import ArgSpec, allocate, as_array, as_input, check, to_numpy
 from ted.runtime.sharing import is_shared
+from ted.runtime.subnormals import SubnormalNotice
 from ted.runtime.targets import Targets, is_number, targets_of, wrong_count
 from ted.runtime.threads import check_wish
 
@@ -234,6 +235,8 @@ def bind(
     donated: Mapping[int, int] | None = None,
     owner: Any = None,
     threads: int | None = None,
+    subnormals: int = 0,
+    notice: Callable[[], object] | None = None,
     constants: Sequence[np.ndarray] = (),
 ) -> BoundFunction:
     """Make compiled code callable; `code` is an ExecutionEngine or a packed function's address.
@@ -242,8 +245,9 @@ def bind(
     is the function to look up (default: `name`), `accesses` maps the ids that the code passes to
     `ted_index_error` to names of tensors and lines of the user, `donated` gives for results that
     overwrite an input the positions of both, `owner` is kept alive with the function, and a call
-    uses at most so many `threads`. `constants` are the arrays of the last inputs; callers
-    give the others.
+    uses at most so many `threads` and does what the code `subnormals` of the options says; `notice`
+    is called once, after a call that met some. `constants` are the arrays of the last inputs;
+    callers give the others.
     Raises: CompileError when the code does not have the symbol, or no kernel takes such arrays.
     """
     check_wish()
@@ -257,7 +261,8 @@ def bind(
     specs += [spec.kernel_spec(writable=True) for spec in outputs]
     try:
         kept = code if owner is None else (code, owner)
-        kernel = Kernel(address, tuple(specs), kept, threads or 0)
+        notice = notice or SubnormalNotice(name)
+        kernel = Kernel(address, tuple(specs), kept, threads or 0, subnormals, notice)
     except (OverflowError, ValueError) as error:
         raise CompileError(f"{name}: an argument cannot be an array: {error}") from error
     return bound(kernel, inputs, outputs, name, accesses or {}, donated or {}, constants)

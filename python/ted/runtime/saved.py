@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ted.errors import ExecutionError
+from ted.options import SUBNORMALS
 from ted.runtime import archives
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import ArrayFunction, BoundFunction, bind
@@ -45,6 +46,7 @@ class About:
     features: tuple[str, ...]
     threads: int
     target: str
+    subnormals: str = "keep"
 
 
 class SavedFunction(ArrayFunction):
@@ -145,7 +147,7 @@ def _linked(
     return bind(
         address, about.inputs, about.outputs, name=about.name,
         accesses=dict(enumerate(about.accesses)), donated=about.donated, owner=own,
-        threads=about.threads, constants=constants,
+        threads=about.threads, subnormals=SUBNORMALS.index(about.subnormals), constants=constants,
     )  # fmt: skip
 
 

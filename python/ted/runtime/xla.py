@@ -16,7 +16,7 @@ from ted.forking import Lock
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.library import address_of, library
 
-FORMAT = 2  # TED_EXPORTED_VERSION
+FORMAT = 3  # TED_EXPORTED_VERSION
 
 
 class _Parameter(ctypes.Structure):
@@ -47,6 +47,7 @@ class _Function(ctypes.Structure):
         ("name", ctypes.c_char_p),
         ("format", ctypes.c_int32),
         ("threads", ctypes.c_int32),
+        ("subnormals", ctypes.c_int32),
         ("versions", ctypes.c_int64),
         ("of", ctypes.POINTER(_Version)),
         ("instructions", ctypes.c_char_p),
@@ -68,6 +69,7 @@ class Entry:
     constants: tuple[np.ndarray[Any, Any], ...]
     accesses: tuple[tuple[str, str], ...]
     threads: int
+    subnormals: int
 
 
 _lock = Lock()
@@ -95,8 +97,9 @@ def _register(entry: Entry, number: int) -> None:
     checks = (_Access * len(accesses))(*accesses)
     version = _Version(entry.address, len(rows), parameters, checks)
     function = _Function(
-        entry.name.encode(), FORMAT, entry.threads, 1, ctypes.pointer(version), b"\0"
-    )
+        entry.name.encode(), FORMAT, entry.threads, entry.subnormals, 1, ctypes.pointer(version),
+        b"\0",
+    )  # fmt: skip
     if library().ted_xla_register(ctypes.c_int64(number), ctypes.byref(function)):
         raise ExecutionError(f"{entry.name}: out of memory: cannot allocate a table for XLA")
     _kept[number] = entry, arrays, parameters, checks, version, function

@@ -207,10 +207,11 @@ class FlatOperator:
         own = "meta" if is_whole else "cpu" if self._is_on_cpu else "cuda"
         for tensor, name in zip(tensors, self.names, strict=True):
             if tensor.device.type != own:
+                device = self.function.target.partition(",")[0]
                 raise ExecutionError(
-                    f"{self.name}: an operator for target {self.function.target!r} takes tensors "
-                    f"that lie there, got argument {name!r} on {tensor.device}; move it, or make "
-                    "an operator with target="
+                    f"{self.name}: an operator for target {device!r} takes tensors that lie there, "
+                    f"got argument {name!r} on {tensor.device}; move it, or make an operator with "
+                    "target="
                 )
 
     def fake(self, *tensors: torch.Tensor) -> list[torch.Tensor]:

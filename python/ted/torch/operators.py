@@ -241,7 +241,8 @@ class NestedOperator:
         chosen = arrays_at(function, signature, function.batch, "batch")
         rows = [c for c, leaf in zip(chosen, signature.leaves, strict=True) if leaf is _ARRAY]
         batch = [k for k, is_chosen in enumerate(rows) if is_chosen]
-        self.flat = FlatOperator(self._traced, name, names, function.options, batch)
+        options = function.options.of_a_caller  # torch.set_flush_denormal is of the thread
+        self.flat = FlatOperator(self._traced, name, names, options, batch)
         self.filling = Filling(self.flat)
 
     def __call__(
@@ -286,7 +287,8 @@ def op(
     `name` is that in `torch.ops.ted`, the function's unless given. Under `torch.autocast` tensors
     of floats are cast to `cast_inputs`, as in `torch.amp.custom_fwd`; without it they come as they
     are. `options` are those of `ted.function`: `target`, `batch`, `deterministic`, `memory_limit`,
-    `debug_nans`.
+    `debug_nans`, `subnormals`, which are flushed where torch does (`torch.set_flush_denormal`)
+    unless they say otherwise.
     Raises: FrontendError when `fn` is no function, `name` no identifier, or for `donate`;
     CompileError for an unknown target.
     """

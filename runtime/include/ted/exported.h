@@ -37,6 +37,7 @@ struct ted_report {
   int64_t dim, value, extent; /* of an index out of range; else see above */
   int64_t bytes;        /* TED_OUT_OF_MEMORY: that could not be had */
   int64_t peak;         /* TED_OK: of temporary buffers, at most at once */
+  int32_t met;          /* of `enum ted_met`: with subnormal operands a call takes long */
 };
 
 /* A sentence about how a call ended; of as many bytes as fit, which `snprintf` returns. */
@@ -48,7 +49,7 @@ TED_EXPORT const char *ted_cpu_lacks(const char *names);
 
 /* ---- What object files hold; their authors are programs. */
 
-enum { TED_EXPORTED_VERSION = 2 };
+enum { TED_EXPORTED_VERSION = 3 };
 
 struct ted_array {
   void *data;
@@ -77,6 +78,7 @@ struct ted_version {
 struct ted_function {
   const char *name;
   int32_t format, threads;
+  int32_t subnormals; /* enum ted_subnormals */
   int64_t versions;
   const struct ted_version *of; /* that differ in counts of elements */
   const char *instructions;     /* names, the last one is empty */

@@ -40,6 +40,18 @@ enum ted_status {
   TED_ENDLESS = 4      /* a loop that nothing but its condition ends made TED_MOST_TURNS */
 };
 
+/* What a call does about numbers below the normal range of their type: it computes with them, takes
+ * each for a zero of its sign, or does as the thread did that calls it. */
+enum ted_subnormals {
+  TED_SUBNORMALS_KEEP = 0,
+  TED_SUBNORMALS_FLUSH = 1,
+  TED_SUBNORMALS_OF_CALLER = 2
+};
+
+/* What the processor says that it met, in any number. Results below the normal range may be zeros:
+ * those of a softmax with a mask are, and that takes no time. An operand that is subnormal does. */
+enum ted_met { TED_SUBNORMAL_OPERANDS = 1, TED_SMALL_RESULTS = 2 };
+
 struct ted_block;
 
 /* One execution of one compiled function, or a thread's part of one. Lives on a stack. */
@@ -52,15 +64,21 @@ struct ted_call {
   int64_t current, peak;      /* bytes of buffers that this call, with its parts, allocated */
   int64_t failed_bytes;       /* the size that could not be had */
   int threads;                /* that it may use at most, 0 for all of the process */
+  uint64_t float_mode;        /* of its thread before and after it */
+  int met;                    /* of `enum ted_met` */
   bool faulted;
   struct ted_index_fault fault;
 };
 
 /* Runs `function(arguments)` (MLIR's packed C interface) on at most so many threads, and reports
  * how it ended. After TED_OUT_OF_MEMORY every buffer of the call has been freed and its results are
- * garbage. */
+ * garbage. It rounds as the thread does that calls it, whose mode and flags are as they were then. */
 TED_EXPORT enum ted_status ted_call_run(struct ted_call *call, void (*function)(void **),
-                                        void **arguments, int threads);
+                                        void **arguments, int threads,
+                                        enum ted_subnormals subnormals);
+/* For programs that say it of their kernels: what of `enum ted_met` there was since the call began
+ * or this was asked. */
+TED_EXPORT int64_t ted_small_met(void);
 TED_EXPORT struct ted_call *ted_call_current(void);
 /* A function for a kernel that only looks at its arguments. */
 TED_EXPORT void ted_call_nothing(void **arguments);

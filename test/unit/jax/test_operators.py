@@ -305,3 +305,17 @@ class _Scaled:
 
 def test_methods_are_decorated_as_functions_are() -> None:
     np.testing.assert_allclose(jax.grad(_Scaled().times)(X[0]), 6 * X[0])
+
+
+def test_subnormal_numbers_are_flushed_as_jax_does_unless_told() -> None:
+    x = np.full(1 << 17, 2.0**-140, "f4")
+    mine, kept, flushed = (
+        ted.jax.op(lambda x: x * 0.5 + x, subnormals=word) for word in (None, "keep", "flush")
+    )
+    of_jax = np.asarray(jax.jit(lambda x: x * 0.5 + x)(x))
+    for f in (mine, jax.jit(mine), jax.jit(jax.vmap(mine))):
+        np.testing.assert_array_equal(np.asarray(f(x)).view("i4"), of_jax.view("i4"))
+    np.testing.assert_array_equal(kept(x), x * np.float32(1.5))
+    assert not np.asarray(flushed(x)).view("i4").any()
+    slopes = jax.grad(lambda x: jnp.sum(mine(x * x)))(x)
+    assert not np.asarray(slopes).view("i4").any()

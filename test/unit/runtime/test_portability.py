@@ -47,6 +47,7 @@ HEADERS = {
     "int memcmp(const void *, const void *, size_t);",
     "time.h": "struct timespec { long long tv_sec; long tv_nsec; };\n#define TIME_UTC 1\n"
     "int timespec_get(struct timespec *, int);",
+    "xmmintrin.h": "unsigned _mm_getcsr(void); void _mm_setcsr(unsigned);",
     "intrin.h": "long long _InterlockedExchangeAdd64(volatile long long *, long long);"
     "long long _InterlockedExchange64(volatile long long *, long long);"
     "long long _InterlockedCompareExchange64(volatile long long *, long long, long long);",

@@ -17,6 +17,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from support.float_modes import (
+    FLUSHES,
+    IS_KNOWN,
+    MET,
+    RESULT,
+    float_mode,
+    mode_with,
+    set_float_mode,
+)
 from ted import _runtime
 from ted.errors import ExecutionError
 from ted.runtime.buffers import ArgSpec
@@ -370,3 +379,27 @@ def test_units_round_as_the_caller_does() -> None:
     finally:
         libm.fesetround(0)
     assert np.unique(result).tolist() == [np.nextafter(1 / 3, 1)]
+
+
+@both_teams
+@pytest.mark.skipif(not IS_KNOWN, reason="needs fegetenv of glibc")
+def test_units_flush_as_the_caller_does_which_learns_what_they_met() -> None:
+    set_num_threads(2)
+    caller, both = threading.get_ident(), threading.Barrier(2, timeout=60)
+    modes: list[int] = []
+
+    def unit(_: int) -> None:
+        mode = float_mode()
+        both.wait()
+        if threading.get_ident() != caller:
+            modes.append(mode)
+            set_float_mode(mode | RESULT)
+
+    for on in (FLUSHES, 0):
+        modes.clear()
+        with mode_with(on, off=MET | FLUSHES & ~on) as mode:
+            run_units(unit, 2)
+            left = float_mode()
+        assert modes == [mode]
+        assert left & ~MET == mode & ~MET
+        assert left & RESULT

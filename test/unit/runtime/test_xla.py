@@ -42,5 +42,5 @@ def test_a_number_keeps_its_first_function(monkeypatch: pytest.MonkeyPatch) -> N
     kept: dict[int, object] = {}
     monkeypatch.setattr(xla, "_kept", kept)
     for address in (1, 2):
-        register(Entry("f", address, None, (), (), (), (), 0), -77)
+        register(Entry("f", address, None, (), (), (), (), 0, 0), -77)
     assert kept[-77][0].address == 1

@@ -492,3 +492,35 @@ def test_what_a_program_does_not_take_is_refused_after_what_it_takes(wants_gradi
         product(x, x)
         with pytest.raises(ExecutionError, match=text):
             product(x, given)
+
+
+def bits(x: torch.Tensor) -> set[int]:
+    return set(x.detach().view(torch.int32).flatten().tolist())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_subnormal_numbers_are_flushed_where_torch_does_unless_told(threads: int) -> None:
+    small = torch.full((1 << 17,), 2.0**-140)
+
+    def slopes(make: Any) -> set[int]:
+        x = small.clone().requires_grad_()
+        make(x).backward()
+        assert x.grad is not None
+        return bits(x.grad)
+
+    target = f"cpu,threads={threads}"
+    asks, keeps, flushes = (
+        ted.torch.op(lambda x: ted.sum(x * x * 0.5), target=target, subnormals=word)
+        for word in (None, "keep", "flush")
+    )
+    kept = {1 << 9}
+    assert (slopes(asks), slopes(keeps), slopes(flushes)) == (kept, kept, {0})
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor keeps subnormal numbers")
+    try:
+        assert (slopes(asks), slopes(keeps), slopes(flushes)) == ({0}, kept, {0})
+    finally:
+        torch.set_flush_denormal(False)
+    assert slopes(asks) == kept
+    assert asks.function.options.subnormals is None
+    assert ted.torch.op(asks.function).function is asks.function

@@ -13,8 +13,9 @@ from ted.codegen.emission import Called, shared_object
 from ted.codegen.exported.interface import Interface, Parameter, Version
 from ted.errors import CompileError
 from ted.machine import Cpu
+from ted.options import SUBNORMALS
 
-_VERSION = 2  # TED_EXPORTED_VERSION
+_VERSION = 3  # TED_EXPORTED_VERSION
 _LARGEST = 1 << 28  # bytes of the constants of a function, which are text on their way
 _DECLARED = re.compile(r'^declare .*@"?([\w.$]+)"?\(', re.MULTILINE)
 
@@ -64,8 +65,9 @@ def entry_text(interface: Interface) -> str:
     lines.append(_bytes("@instructions", names.encode() + b"\0"))
     lines += [
         _bytes("@name", _text(interface.name)),
-        "@function = private constant { ptr, i32, i32, i64, ptr, ptr } "
-        f"{{ ptr @name, i32 {_VERSION}, i32 {interface.threads}, i64 {len(rows)}, "
+        "@function = private constant { ptr, i32, i32, i32, i64, ptr, ptr } "
+        f"{{ ptr @name, i32 {_VERSION}, i32 {interface.threads}, "
+        f"i32 {SUBNORMALS.index(interface.subnormals)}, i64 {len(rows)}, "
         "ptr @versions, ptr @instructions }",
         f"define i32 @{interface.name}(ptr %arguments, ptr %report) {{",
         "  %status = call i32 @ted_function_call(ptr @function, ptr %arguments, ptr %report)",

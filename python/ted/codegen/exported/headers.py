@@ -28,6 +28,7 @@ extern "C" {{
 
 #endif
 """
+_SUBNORMALS = {"keep": "kept", "flush": "taken for zero", "caller": "as the caller's thread does"}
 _CMAKE = """\
 # find_package({name}) gives the target {name}::{name}, with its headers and what it needs.
 if(NOT TARGET {name}::{name})
@@ -64,7 +65,8 @@ def _declared(interface: Interface) -> str:
     fields = "\n".join(_field(p, interface, k) for k, p in enumerate(interface.given))
     about = [
         f"/* {interface.about or name}",
-        f" * For {cpu.architecture} with {', '.join(cpu.features)}; threads: {threads}. */",
+        f" * For {cpu.architecture} with {', '.join(cpu.features)}; threads: {threads}; "
+        f"subnormals: {_SUBNORMALS[interface.subnormals]}. */",
     ]
     parts = [
         "\n".join(about),

@@ -69,12 +69,16 @@ class Version:
 
 @dataclass(frozen=True)
 class Interface:
-    """A function of C of one or several sizes, for the CPUs of a row."""
+    """A function of C of one or several sizes, for the CPUs of a row.
+
+    `subnormals` is what its calls do about them, of `ted.options.SUBNORMALS`.
+    """
 
     name: str
     versions: tuple[Version, ...]
     cpu: Cpu
     threads: int = 0
+    subnormals: str = "keep"
     about: str = ""
 
     @property
