@@ -35,7 +35,7 @@ def step_of(loss: Callable[..., Any], optimizer: ted.nn.Optimizer) -> Callable[.
         value, gradients = ted.value_and_grad(loss)(params, *batch)
         return value, *optimizer.update(params, gradients, state)
 
-    return ted.function(step)
+    return ted.function(step, subnormals="flush")  # averages of what is zero get that small
 
 
 def train(

@@ -8,6 +8,7 @@ Source: Gulrajani et al., Improved Training of Wasserstein GANs, algorithm 1.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import count, pairwise
 from typing import Any
 
@@ -62,14 +63,14 @@ def maker_loss(maker: Any, p: Any, key: Any, x: Any) -> Any:
 OPTIMIZER = nn.adam(1e-3, b1=0.0, b2=0.9)
 
 
-@ted.function
+@partial(ted.function, subnormals="flush")  # averages of what is zero get that small
 def critic_step(p: Any, state: Any, maker: Any, key: Any, x: Any) -> Any:
     """One step of the critic: (loss, parameters, state)."""
     value, gradients = ted.value_and_grad(critic_loss)(p, maker, key, x)
     return value, *OPTIMIZER.update(p, gradients, state)
 
 
-@ted.function
+@partial(ted.function, subnormals="flush")
 def maker_step(maker: Any, state: Any, p: Any, key: Any, x: Any) -> Any:
     """One step of what draws: (loss, parameters, state)."""
     value, gradients = ted.value_and_grad(maker_loss)(maker, p, key, x)

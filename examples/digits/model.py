@@ -6,6 +6,7 @@ conv 3x3, relu, max pool 2x2, conv 3x3, relu, flatten, dense, softmax cross-entr
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def loss(params: Parameters, x: Any, y: Any) -> Any:
 OPTIMIZER = ted.nn.adam(ted.nn.exponential_schedule(LEARNING_RATE, 0.5, HALVED_AFTER))
 
 
-@ted.function
+@partial(ted.function, subnormals="flush")  # Adam's averages of what is zero get that small
 def step(params: Parameters, state: Any, x: Any, y: Any) -> Any:
     """One step of Adam: (loss, params, state).
 

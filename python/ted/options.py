@@ -82,11 +82,6 @@ class CompileOptions:
         return replace(self, subnormals="caller")
 
     @property
-    def subnormals_code(self) -> int:
-        """What calls do about subnormals, as the runtime knows it."""
-        return SUBNORMALS.index(self.subnormals or "keep")
-
-    @property
     def target(self) -> str:
         """As `target=` takes it: `cpu`, `cpu:avx2,threads=2`, or `cuda:sm_80,tf32`."""
         if isinstance(self.machine, Cpu):
@@ -100,6 +95,11 @@ class CompileOptions:
         machine = f"{self.target} ({self.machine.name}, native)" if is_native else self.target
         order = f"{'' if self.deterministic else 'not '}deterministic"
         return f"{machine}, {order}{', debug_nans' if self.debug_nans else ''}"
+
+
+def subnormals_code(word: str | None) -> int:
+    """What calls do about subnormal numbers as the runtime knows it."""
+    return SUBNORMALS.index(word or "keep")
 
 
 def _is_count(value: object) -> bool:

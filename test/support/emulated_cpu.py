@@ -22,6 +22,7 @@ from ted.api import cpu_functions, host, options
 from ted.codegen.emission import assembly
 from ted.codegen.jit import Compiled
 from ted.machine import CPUS, Cpu
+from ted.options import subnormals_code
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import BoundFunction, bound
 
@@ -87,14 +88,16 @@ def _bind(
     donated: Mapping[int, int],
     owner: Compiled,
     threads: int | None,
-    subnormals: int,
+    subnormals: str | None,
     notice: Any,
     constants: Sequence[np.ndarray],
 ) -> BoundFunction:
     del code, notice
     texts = [*map(bytes.decode, owner.made.objects)]
     code = assembly(texts, host.host_cpu())
-    kernel = _Emulated([code.encode()], inputs, outputs, name, threads or 2, subnormals)
+    kernel = _Emulated(
+        [code.encode()], inputs, outputs, name, threads or 2, subnormals_code(subnormals)
+    )
     return bound(kernel, inputs, outputs, name, accesses, donated, constants)
 
 

@@ -25,7 +25,7 @@ from ted.errors import ExecutionError
 from ted.forking import cached_property
 from ted.ir.pipelines import pipeline_text
 from ted.machine import CPUS, Cpu
-from ted.options import CompileOptions
+from ted.options import CompileOptions, subnormals_code
 from ted.runtime.archives import write
 from ted.runtime.calls import ArrayFunction, BoundFunction, bind, declined
 from ted.runtime.library import address_of, library_path
@@ -68,7 +68,7 @@ class CompiledFunction(ArrayFunction, StagedFunction):
         with Watch(program.name, self.compile_times) as watch:
             self._called = call = program.call(self._kernels_request, (), watch)
             self._code = self._linked(call, watch)
-        self._notice = notice or SubnormalNotice(program.name)
+        self._notice = notice or SubnormalNotice(program.name, options.subnormals)
         starts = program.in_place.values()
         self._call = bind(
             self._code.address,
@@ -79,7 +79,7 @@ class CompiledFunction(ArrayFunction, StagedFunction):
             donated=call.donated,
             owner=self._code,
             threads=options.threads,
-            subnormals=options.subnormals_code,
+            subnormals=options.subnormals,
             notice=self._notice,
             constants=program.constants,
         )
@@ -188,7 +188,7 @@ class CompiledFunction(ArrayFunction, StagedFunction):
         return Entry(
             self._program.name, self._code.address, self._code, call.inputs, call.outputs,
             self._program.constants, self._code.made.indexed, threads,
-            self.options.subnormals_code,
+            subnormals_code(self.options.subnormals),
         )  # fmt: skip
 
     @property

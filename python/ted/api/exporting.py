@@ -125,7 +125,7 @@ def _interface(name: str, functions: Sequence[CompiledFunction]) -> Interface:
             f"{' and '.join(sorted(map(str, rows)))}"
         )
     cpu, threads = functions[0].for_files.cpu, options.threads or 0
-    return Interface(name, tuple(versions), cpu, threads, options.subnormals or "keep")
+    return Interface(name, tuple(versions), cpu, threads, options.subnormals)
 
 
 def _version(function: CompiledFunction) -> Version:

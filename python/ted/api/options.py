@@ -99,4 +99,5 @@ def _on_gpu(text: str) -> CompileOptions:
     if chip and chip not in GPUS:
         way = "; arrays say on which device a program runs" if chip.isdigit() else ""
         raise CompileError(f"compile: a chip is one of {', '.join(GPUS)}, got {chip!r}{way}")
-    return CompileOptions(GPUS[chip or host_gpu()], **dict.fromkeys(precisions, True))
+    flags: dict[str, Any] = dict.fromkeys(precisions, True)
+    return CompileOptions(GPUS[chip or host_gpu()], **flags)

@@ -150,7 +150,7 @@ def timed_program(
     call = bind(
         code.address, [*like.inputs, *brought], [*like.outputs, times], name=like.name,
         accesses=dict(enumerate(code.made.indexed)), owner=code, threads=options.threads,
-        subnormals=options.subnormals_code, constants=tuple(brought.values()),
+        subnormals=options.subnormals, constants=tuple(brought.values()),
     )  # fmt: skip
     return TimedProgram(tuple(kernels), call)
 

@@ -96,7 +96,7 @@ def saved_bytes(code: Portable, single: bool) -> bytes:
         features=code.cpu.features,
         threads=code.options.threads or 0,
         target=f"cpu:{code.cpu.name}",
-        subnormals=code.options.subnormals or "keep",
+        subnormals=code.options.subnormals,
     )
     machine = packed_object_file(SYMBOL, code.symbol, code.texts, count, code.cpu)
     try:

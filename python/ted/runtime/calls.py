@@ -15,6 +15,7 @@ import numpy as np
 
 from ted._runtime import EndlessLoop, IndexFault, Kernel
 from ted.errors import CompileError, ExecutionError, index_message
+from ted.options import subnormals_code
 from ted.runtime.buffers import ArgSpec, allocate, as_array, as_input, check, to_numpy
 from ted.runtime.sharing import is_shared
 from ted.runtime.subnormals import SubnormalNotice
@@ -235,7 +236,7 @@ def bind(
     donated: Mapping[int, int] | None = None,
     owner: Any = None,
     threads: int | None = None,
-    subnormals: int = 0,
+    subnormals: str | None = None,
     notice: Callable[[], object] | None = None,
     constants: Sequence[np.ndarray] = (),
 ) -> BoundFunction:
@@ -245,7 +246,7 @@ def bind(
     is the function to look up (default: `name`), `accesses` maps the ids that the code passes to
     `ted_index_error` to names of tensors and lines of the user, `donated` gives for results that
     overwrite an input the positions of both, `owner` is kept alive with the function, and a call
-    uses at most so many `threads` and does what the code `subnormals` of the options says; `notice`
+    uses at most so many `threads` and does what the word `subnormals` of the options says; `notice`
     is called once, after a call that met some. `constants` are the arrays of the last inputs;
     callers give the others.
     Raises: CompileError when the code does not have the symbol, or no kernel takes such arrays.
@@ -261,8 +262,9 @@ def bind(
     specs += [spec.kernel_spec(writable=True) for spec in outputs]
     try:
         kept = code if owner is None else (code, owner)
-        notice = notice or SubnormalNotice(name)
-        kernel = Kernel(address, tuple(specs), kept, threads or 0, subnormals, notice)
+        notice = notice or SubnormalNotice(name, subnormals)
+        code = subnormals_code(subnormals)
+        kernel = Kernel(address, tuple(specs), kept, threads or 0, code, notice)
     except (OverflowError, ValueError) as error:
         raise CompileError(f"{name}: an argument cannot be an array: {error}") from error
     return bound(kernel, inputs, outputs, name, accesses or {}, donated or {}, constants)

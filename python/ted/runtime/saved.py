@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ted.errors import ExecutionError
-from ted.options import SUBNORMALS
+from ted.options import subnormals_code
 from ted.runtime import archives
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import ArrayFunction, BoundFunction, bind
@@ -46,7 +46,7 @@ class About:
     features: tuple[str, ...]
     threads: int
     target: str
-    subnormals: str = "keep"
+    subnormals: str | None = None
 
 
 class SavedFunction(ArrayFunction):
@@ -125,6 +125,7 @@ def _about(said: Mapping[str, Any]) -> About:
         side: tuple(ArgSpec(s["name"], s["dtype"], tuple(s["shape"])) for s in said[side])
         for side in ("inputs", "outputs")
     }
+    subnormals_code(said.get("subnormals"))  # a word that it knows
     return About(**{
         **said, **sides, "accesses": tuple(map(tuple, said["accesses"])),
         "donated": dict(said["donated"]), "features": tuple(said["features"]),
@@ -147,7 +148,7 @@ def _linked(
     return bind(
         address, about.inputs, about.outputs, name=about.name,
         accesses=dict(enumerate(about.accesses)), donated=about.donated, owner=own,
-        threads=about.threads, subnormals=SUBNORMALS.index(about.subnormals), constants=constants,
+        threads=about.threads, subnormals=about.subnormals, constants=constants,
     )  # fmt: skip
 
 

@@ -10,20 +10,24 @@ WAY_OUT = 'subnormals="flush" takes them for zeros (docs/accuracy.md)'
 
 
 class SubnormalNotice:
-    """What the first such call of a function calls; `places` are the kernels, if they are known."""
+    """What the first such call of a function calls; `places` are the kernels, if they are known.
 
-    def __init__(self, name: str) -> None:
+    Who asked for `subnormals` in so many words is not told.
+    """
+
+    def __init__(self, name: str, subnormals: str | None) -> None:
         self.name = name
         self.met = False
+        self._is_asked_for = subnormals == "keep"
         self.places: set[str] = set()
 
     def __call__(self) -> None:
         """Say it, once."""
+        is_said, self.met = self.met or self._is_asked_for, True
+        if is_said:
+            return
         import logging  # which most calls never need
 
-        if self.met:
-            return
-        self.met = True
         logging.getLogger("ted.subnormals").warning(
             "%s: a call met %s, which take processors long; f.profile(...) names the kernels, %s",
             self.name, SUBNORMAL, WAY_OUT,

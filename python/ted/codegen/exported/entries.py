@@ -13,7 +13,7 @@ from ted.codegen.emission import Called, shared_object
 from ted.codegen.exported.interface import Interface, Parameter, Version
 from ted.errors import CompileError
 from ted.machine import Cpu
-from ted.options import SUBNORMALS
+from ted.options import subnormals_code
 
 _VERSION = 3  # TED_EXPORTED_VERSION
 _LARGEST = 1 << 28  # bytes of the constants of a function, which are text on their way
@@ -67,7 +67,7 @@ def entry_text(interface: Interface) -> str:
         _bytes("@name", _text(interface.name)),
         "@function = private constant { ptr, i32, i32, i32, i64, ptr, ptr } "
         f"{{ ptr @name, i32 {_VERSION}, i32 {interface.threads}, "
-        f"i32 {SUBNORMALS.index(interface.subnormals)}, i64 {len(rows)}, "
+        f"i32 {subnormals_code(interface.subnormals)}, i64 {len(rows)}, "
         "ptr @versions, ptr @instructions }",
         f"define i32 @{interface.name}(ptr %arguments, ptr %report) {{",
         "  %status = call i32 @ted_function_call(ptr @function, ptr %arguments, ptr %report)",

@@ -71,14 +71,14 @@ class Version:
 class Interface:
     """A function of C of one or several sizes, for the CPUs of a row.
 
-    `subnormals` is what its calls do about them, of `ted.options.SUBNORMALS`.
+    `subnormals` is what its calls do about them, as in `ted.options`.
     """
 
     name: str
     versions: tuple[Version, ...]
     cpu: Cpu
     threads: int = 0
-    subnormals: str = "keep"
+    subnormals: str | None = None
     about: str = ""
 
     @property
