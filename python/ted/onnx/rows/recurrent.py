@@ -173,7 +173,6 @@ def lstm(node: Node, *inputs: Any) -> Any:
     """
     layer = _Layer(node, 4, inputs)
     coupled = bool(node.attr("input_forget", 0))
-    n = layer.units
 
     def direction(d: int) -> Any:
         f, g, h = _activations(node, ["Sigmoid", "Tanh", "Tanh"], d)
@@ -192,7 +191,6 @@ def lstm(node: Node, *inputs: Any) -> Any:
 
         return layer.run(d, step, layer.given(d), 2)
 
-    del n
     return layer.results(direction, 2)
 
 

@@ -52,11 +52,11 @@ def stft(node: Node, x: Tensor, step: Any, window: Any = None, length: Any = Non
         frames = frames * ted.reshape(window, (-1, 1))
     value = _complex(frames)
     if bool(node.attr("onesided", 1)) and frames.shape[-1] == 1:
-        value = ted.fft.rfft(value, axis=2)
+        value = ted.fft.rfft(value)
     else:
         if frames.shape[-1] == 1:
             value = ted.complex(value, ted.zeros_like(value))
-        value = ted.fft.fft(value, axis=2)
+        value = ted.fft.fft(value)
     return ted.stack([ted.real(value), ted.imag(value)], -1)
 
 
