@@ -122,13 +122,14 @@ def _window(x: Any, n: int, width: int, window: Any) -> Any:
 
 def _signal(
     z: Any, n: int, hop: Any = None, width: Any = None, window: Any = None, center: bool = True,
-    normalized: bool = False, onesided: Any = None, length: Any = None, *_: Any, **__: Any,
+    normalized: bool = False, _onesided: Any = None, length: Any = None,
+    return_complex: bool = False, **__: Any,
 ) -> Any:  # fmt: skip
     """The signal of spectra of windows, which meet in sums, over the sum of squares of windows."""
-    step, (*batch, bins, count) = hop or n // 4, z.shape
+    step, (*batch, _, count) = hop or n // 4, z.shape
     window = _window(z, n, width or n, window)
-    half = bins != n if onesided is None else onesided
-    frames = (ted.fft.irfft if half else ted.fft.ifft)(z.mT, n)
+    spectra = z if return_complex else z[..., : n // 2 + 1, :]  # the others, of a real signal
+    frames = (ted.fft.ifft if return_complex else ted.fft.irfft)(spectra.mT, n)
     size = n + step * (count - 1)
     start = n // 2 if center else 0
     end = start + length if length is not None else size - start
@@ -162,8 +163,8 @@ _ELEMENTWISE = (
 _RENAMED = {
     "abs": "absolute", "absolute": "absolute", "mul": "multiply", "multiply": "multiply",
     "div": "divide", "divide": "divide", "pow": "power", "eq": "equal", "ne": "not_equal",
-    "sgn": "sign", "_conj": "conj", "conj_physical": "conj", "mm": "matmul", "bmm": "matmul",
-    "mv": "matmul", "dot": "matmul",
+    "sgn": "sign", "_conj": "conj", "conj_physical": "conj", "_conj_physical": "conj",
+    "mm": "matmul", "bmm": "matmul", "mv": "matmul", "dot": "matmul",
 }  # fmt: skip
 _TRANSFORMS = [f"{i}{r}fft{n}" for i in ("", "i") for r in ("", "r") for n in ("", "2", "n")]
 _HERMITIAN = {
@@ -266,6 +267,17 @@ def _is_fourier(node: Any) -> bool:
     return name in FUNCTIONS and name.startswith("fft_")
 
 
+def _function(node: Any) -> Callable[..., Any] | None:
+    name = str(getattr(node.target, "_opname", None))
+    return _SPREADS.get(node.target) or FUNCTIONS.get(name)
+
+
+def is_of_pairs(node: Any) -> bool:
+    """Whether an operator takes or gives complex numbers, and has a function of pairs."""
+    leaves = _pytree.tree_leaves((node.args, node.kwargs))
+    return bool(_function(node)) and any(map(is_complex, (node, *leaves)))
+
+
 def with_parts(graph: torch.fx.Graph) -> torch.fx.Graph:
     """The graph with pairs of real tensors for complex ones, in place.
 
@@ -301,7 +313,7 @@ def _replace(graph: torch.fx.Graph, node: Any, leaves: Sequence[Any], parts: Par
     if node.target is getitem or (name in _BY_PARTS and _is_linear(node, leaves)):
         parts[node] = _typed(node, *(_copy(graph, node, parts, k) for k in (0, 1)))
         return
-    function = _SPREADS.get(node.target) or FUNCTIONS.get(str(name))
+    function = _function(node)
     to_bool = function is _converted and node.meta["val"].dtype is torch.bool
     if function is None or to_bool:
         raise FrontendError(

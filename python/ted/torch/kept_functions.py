@@ -239,6 +239,11 @@ def _divided(a: Any, b: Any, *, rounding_mode: str | None) -> Any:
     return ted.where((floors < 0) & (floors * b != a), floors + 1, floors)
 
 
+def _angle(x: Any) -> Any:
+    """That of -0 is 0 in torch."""
+    return ted.angle(ted.where(x == 0, 0.0, x))
+
+
 def _in_degrees(x: Any) -> Any:
     return x * (180 / math.pi)
 
@@ -285,7 +290,7 @@ OF_FLOATS: Mapping[Any, Function] = {
     aten.cdist.default: _distances, aten._cdist_forward.default: _distances,
     aten.pdist.default: _pairs, aten._pdist_forward.default: _pairs, aten.dist.default: _distance,
     aten.cosine_similarity.default: _cosine,
-    aten.angle.default: ted.angle, aten.frexp.Tensor: ted.frexp,
+    aten.angle.default: _angle, aten.frexp.Tensor: ted.frexp,
     **dict.fromkeys((aten.softmax.int, aten._softmax.default), _shares(ted.nn.softmax)),
     **dict.fromkeys((aten.log_softmax.int, aten._log_softmax.default), _shares(_logs)),
     aten.huber_loss.default: _near_square(ted.nn.huber_loss),

@@ -23,7 +23,7 @@ import ted
 from ted.frontend.elementwise import cast
 from ted.frontend.tensors import wrap
 from ted.ir.equations import System
-from ted.torch.complex_graphs import Paired
+from ted.torch.complex_graphs import Paired, is_of_pairs
 from ted.torch.complex_matrices import MATRICES
 from ted.torch.kept_algebra import ALGEBRA
 from ted.torch.kept_control import CONTROL
@@ -114,8 +114,10 @@ OPERATORS: Mapping[Any, Operator] = {
 
 def kept_in(graphs: Sequence[Any]) -> set[Any]:
     """The operators that ted has for each place of graphs: torch need not take them apart."""
-    apart = {node.target for graph in graphs for node in graph.nodes if not is_kept(node)}
-    return {*OPERATORS} - apart
+    nodes = [node for graph in graphs for node in graph.nodes]
+    pairs = {node.target for node in nodes if is_of_pairs(node)}
+    apart = {node.target for node in nodes if not (is_kept(node) or is_of_pairs(node))}
+    return ({*OPERATORS} | pairs) - apart
 
 
 def taken_out(graph: Any, inner: Mapping[str, Operator]) -> tuple[Any, list[Kept]]:

@@ -15,7 +15,9 @@ import ted
 import ted.torch
 from ted.errors import FrontendError, TedError, VerifyError
 from ted.frontend.trees import flatten
+from ted.torch.graphs import _MOVES
 from ted.torch.lowering import lowered
+from unit.frontend.complex_runs import interpreted
 from unit.torch.programs import Call, arguments, operator, torch_layer
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
@@ -191,14 +193,37 @@ def test_bytes_are_without_sign() -> None:
     assert same.tolist() == x.tolist()
 
 
+def _moves(x: torch.Tensor, at: torch.Tensor) -> tuple[Any, ...]:
+    """Each operator that only moves or chooses."""
+    aten, mask, wide = torch.ops.aten, x > 5, at.expand(2, 2)
+    return (
+        x, torch.t_copy(x)[1:], x.T.float() / 255, aten.alias(x), x.amax(0), x.amin(1),
+        torch.cat([x, x]), *x.chunk(2, 1), x.clone(), aten.constant_pad_nd(x, (1, 0), 7),
+        x.T.contiguous(), x.cummax(1)[0], x.cummin(1)[0], x.detach() + 0.5, x.diagonal(),
+        x[:1].expand(2, 3), x[:1].expand_as(x), x.flatten(), x.flip(1), x.gather(1, wide),
+        x[:, at], x.index_select(1, at), x.kthvalue(2, 1)[0], x.mT, x.masked_fill(mask, 3),
+        aten.matrix_H(x), x.max(), x.max(1)[0], torch.maximum(x, x.flip(0)), x.median(),
+        x.median(1)[0], x.min(), x.min(0)[0], torch.minimum(x, x.flip(0)), x.mode(1)[0],
+        x.movedim(0, 1), x.nanmedian(1)[0], x.narrow(1, 1, 2), aten.numpy_T(x),
+        functional.pad(x, (0, 1), value=9), x.permute(1, 0), x.repeat(2, 1),
+        x.repeat_interleave(2, 1), x.reshape(3, 2), x.roll(1, 1), x.select(1, 2), x.sort(1)[0],
+        *x.split(2, 1), *x.split([1, 2], 1), x[:1].squeeze(0), torch.stack([x, x]),
+        x.swapaxes(0, 1), x.swapdims(0, 1), x.t(), x.tile(1, 2), x.topk(2, 1)[0],
+        x.transpose(0, 1), *x.unbind(1), x.unflatten(1, (3, 1)), x.unsqueeze(0), x.view(3, 2),
+        torch.where(mask, x, x.flip(1)),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("kind", [torch.uint8, torch.int8])
 def test_bytes_are_moved_and_stay_bytes(kind: torch.dtype) -> None:
     x = torch.tensor([[200, 7, 255], [0, 128, 3]], dtype=torch.uint8).to(kind)
-    model = Call(lambda x: (x, torch.t_copy(x)[1:], x.amax(0), x.sort(1)[0], x.T.float() / 255))
-    imported = ted.torch.from_exported(torch.export.export(model, (x,)))
-    found = ted.function(lambda x: imported({}, x))(x.numpy())
-    for one, other in zip(found, model(x), strict=True):
-        np.testing.assert_array_equal(one, other, strict=True)
+    given = x, torch.tensor([2, 0])
+    program = torch.export.export(Call(_moves), given)
+    assert {*_MOVES} <= {str(getattr(n.target, "_opname", "")) for n in program.graph.nodes}
+    imported = ted.torch.from_exported(program)
+    found = interpreted(lambda *given: imported({}, *given), *(t.numpy() for t in given))
+    for k, (one, other) in enumerate(zip(found, _moves(*given), strict=True)):
+        np.testing.assert_array_equal(one, other, strict=True, err_msg=str(k))
 
 
 def _limited(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
