@@ -116,6 +116,23 @@ BY_REFERENCE: dict[str, tuple[str, int, tuple[Any, ...]]] = {
         " b = Constant<value_floats = [1.0, 2.0]>() c = Mul(x, a) y = Add(c, b) }", 13,
         (np.array([1, 2], "f4"),),
     ),
+    **{f"the nearest by {rule} of {places}, {n} to {m}": (
+        f"(float[{n}] x, float[0] r, float[0] s, int64[1] n) => (float[{m}] y) {{"
+        f' y = Resize<mode = "nearest", nearest_mode = "{rule}",'
+        f' coordinate_transformation_mode = "{places}">(x, r, s, n) }}', 13,
+        (SIGNAL[0, :n, 0], np.zeros(0, "f4"), np.zeros(0, "f4"), np.array([m])),
+    ) for rule in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+      for places in ("asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel")
+      for n, m in ((4, 8), (4, 6), (8, 4), (5, 3))},
+    **{f"{mode} resizing of {places}, {n} to {m}, {more}": (
+        f"(float[{n}] x, float[0] r, float[0] s, int64[1] n) => (float[{m}] y) {{"
+        f' y = Resize<mode = "{mode}", {more} coordinate_transformation_mode = "{places}">'
+        "(x, r, s, n) }", 19,
+        (SIGNAL[0, :n, 0], np.zeros(0, "f4"), np.zeros(0, "f4"), np.array([m])),
+    ) for places in ("asymmetric", "half_pixel_symmetric", "align_corners", "pytorch_half_pixel")
+      for mode, more in (("linear", ""), ("cubic", ""), ("cubic", "exclude_outside = 1,"),
+                         ("cubic", "cubic_coeff_a = -0.5,"), ("linear", "antialias = 1,"))
+      for n, m in ((4, 7), (8, 3), (5, 1))},
     "a range of floats": (
         "(float a, float b, float c) => (float[n] y) { y = Range(a, b, c) }", 11,
         tuple(np.array(v, "f4") for v in (1, 4, 0.75)),
@@ -134,6 +151,7 @@ def test_a_row_gives_what_the_reference_gives(name: str) -> None:
 
 
 X = np.array([1, -2, 3, 0.5], "f4")
+CUBE = RNG.standard_normal((2, 3, 2)).astype("f4")
 NARROW = torch.from_numpy(RNG.standard_normal((1, 4, 3)))
 WEIGHT, BIAS = torch.from_numpy(RNG.standard_normal((4, 3, 2))), torch.arange(6.0).double()
 SQUARES = torch.from_numpy(PICTURE).float()
@@ -155,6 +173,70 @@ BY_ITS_TEXT: dict[str, tuple[str, int, tuple[Any, ...], Any]] = {
     "an old upsampling of neighbours": (
         "(float[1, 2, 4] x) => (float[1, 4, 12] y) { y = Upsample<scales = [1.0, 2.0, 3.0]>(x) }",
         7, (CHANNELS,), CHANNELS.repeat(2, 1).repeat(3, 2),
+    ),
+    **{f"an old softmax from dim {axis} on": (
+        f"(float[2, 3, 2] x) => (float[2, 3, 2] y) {{ y = Softmax{text}(x) }}", 11, (CUBE,),
+        functional.softmax(torch.from_numpy(CUBE).flatten(axis), axis).reshape(2, 3, 2),
+    ) for axis, text in ((1, ""), (2, "<axis = -1>"), (0, "<axis = 0>"))},
+    "a softmax of one dim": (
+        "(float[2, 3, 2] x) => (float[2, 3, 2] y) { y = Softmax<axis = 1>(x) }", 13, (CUBE,),
+        functional.softmax(torch.from_numpy(CUBE), 1),
+    ),
+    "an old softmax in logarithms": (
+        "(float[2, 3, 2] x) => (float[2, 3, 2] y) { y = LogSoftmax(x) }", 11, (CUBE,),
+        functional.log_softmax(torch.from_numpy(CUBE).flatten(1), 1).reshape(2, 3, 2),
+    ),
+    "an old mark of the greatest": (
+        "(float[2, 3] x) => (float[2, 3] y) { y = Hardmax(x) }", 11, (CUBE[..., 0],),
+        CUBE[..., 0] == CUBE[..., 0].max(1, keepdims=True),
+    ),
+    "old slopes of channels": (
+        "(float[1, 2, 4] x, float[2] s) => (float[1, 2, 4] y) { y = PRelu(x, s) }", 6,
+        (CHANNELS, np.array([0.5, 2], "f4")),
+        np.where(CHANNELS < 0, CHANNELS * np.array([[0.5], [2]]), CHANNELS),
+    ),
+    "slopes that broadcast": (
+        "(float[1, 2, 4] x, float[4] s) => (float[1, 2, 4] y) { y = PRelu(x, s) }", 7,
+        (CHANNELS, 2 * X), np.where(CHANNELS < 0, CHANNELS * 2 * X, CHANNELS),
+    ),
+    "an old resize": (
+        "(float[1, 2, 4] x, float[3] s) => (float[1, 2, 8] y) {"
+        ' y = Resize<mode = "linear">(x, s) }', 10, (CHANNELS, np.array([1, 1, 2], "f4")),
+        np.stack([np.interp(np.arange(8) / 2, np.arange(4), row) for row in CHANNELS[0]])[None],
+    ),
+    "an old resize to less": (
+        "(float[1, 2, 4] x, float[3] s) => (float[1, 2, 2] y) { y = Resize(x, s) }", 10,
+        (CHANNELS, np.array([1, 1, 0.6], "f4")), CHANNELS[..., [0, 2]],
+    ),
+    "a resize of version 11": (
+        "(float[1, 2, 4] x, float[0] r, float[3] s) => (float[1, 2, 8] y) {"
+        ' y = Resize<mode = "linear", coordinate_transformation_mode = "asymmetric">(x, r, s) }',
+        11, (CHANNELS, np.zeros(0, "f4"), np.array([1, 1, 2], "f4")),
+        np.stack([np.interp(np.arange(8) / 2, np.arange(4), row) for row in CHANNELS[0]])[None],
+    ),
+    **{f"pads of version {version}": (
+        f"(float[4] x) => (float[7] y) {{ y = Pad<{name} = [1, 2], value = 7.0>(x) }}", version,
+        (X,), np.pad(X, (1, 2), constant_values=7),
+    ) for name, version in (("paddings", 1), ("pads", 2), ("pads", 10))},
+    "pads of inputs": (
+        "(float[4] x, int64[2] p, float v) => (float[7] y) { y = Pad(x, p, v) }", 13,
+        (X, np.array([1, 2]), np.array(7, "f4")), np.pad(X, (1, 2), constant_values=7),
+    ),
+    "limits of attributes": (
+        "(float[4] x) => (float[4] y) { y = Clip<min = -1.0, max = 2.0>(x) }", 6, (X,),
+        np.clip(X, -1, 2),
+    ),
+    "a spectrum along a dim of version 17": (
+        "(float[2, 3, 2, 1] x) => (float[2, 3, 2, 2] y) { y = DFT<axis = 2>(x) }", 17,
+        (CUBE[..., None],), np.stack([np.fft.fft(CUBE).real, np.fft.fft(CUBE).imag], -1),
+    ),
+    "a spectrum along the first dim of version 17": (
+        "(float[2, 3, 2, 1] x) => (float[2, 3, 2, 2] y) { y = DFT(x) }", 17, (CUBE[..., None],),
+        np.stack([np.fft.fft(CUBE, axis=1).real, np.fft.fft(CUBE, axis=1).imag], -1),
+    ),
+    "a spectrum along the last dim but one": (
+        "(float[2, 3, 2, 1] x) => (float[2, 3, 2, 2] y) { y = DFT(x) }", 20, (CUBE[..., None],),
+        np.stack([np.fft.fft(CUBE).real, np.fft.fft(CUBE).imag], -1),
     ),
     "a transposed convolution of groups": (
         "(double[1, 4, 3] x, double[4, 3, 2] w, double[6] b) => (double[1, 6, 6] y) {"
@@ -193,7 +275,19 @@ BY_ITS_TEXT: dict[str, tuple[str, int, tuple[Any, ...], Any]] = {
 def test_a_row_gives_what_its_text_says(name: str) -> None:
     text, version, inputs, wanted = BY_ITS_TEXT[name]
     (found,) = ted.onnx.run_model(model(f"main {text}", version), list(inputs))
-    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("version", "mode"), [(10, None), (16, "output_half_pixel")])
+def test_boxes_had_no_half_pixel(version: int, mode: str | None) -> None:
+    """Boxes of one element, and of two by two."""
+    given = f', coordinate_transformation_mode = "{mode}"' if mode else ""
+    text = f"""main (float[1, 1, 4, 4] x, float[2, 4] b, int64[2] k) => (float[2, 1, 1, 1] y) {{
+        y = RoiAlign<sampling_ratio = 1{given}>(x, b, k) }}"""
+    x = np.arange(16, dtype="f4").reshape(1, 1, 4, 4)
+    boxes = np.array([[1, 1, 1, 1], [0, 1, 2, 3]], "f4")
+    (found,) = ted.onnx.run_model(model(text, version), [x, boxes, np.array([0, 0])])
+    np.testing.assert_allclose(found.ravel(), [1.5 * 4 + 1.5, 2 * 4 + 1])
 
 
 def test_a_gate_that_forgets_what_comes_in() -> None:
@@ -269,6 +363,12 @@ BAD: dict[str, tuple[Any, tuple[Any, ...], str]] = {
         model("""main (bool c, double[3] x) => (double[3] y) {
             y = If (c) < then_branch = yes () => (a) { a = Identity(x) },
                 else_branch = no () => (b) { b = SequenceEmpty() } > }"""), (GO, np.ones(3)),
+        "must be known",
+    ),
+    "a branch of nothing or a list by data": (
+        model("""main (bool c, double[3] x) => (double[3] y) {
+            y = If (c) < then_branch = yes () => (b) { b = SequenceEmpty() },
+                else_branch = no () => (a) { a = Identity(x) } > }"""), (GO, np.ones(3)),
         "must be known",
     ),
 }  # fmt: skip

@@ -162,7 +162,7 @@ def gelu(node: Node, x: Tensor) -> Tensor:
 
 def prelu(node: Node, x: Tensor, slope: Tensor) -> Tensor:
     """A slope below 0, of each channel in versions without broadcasting."""
-    if node.version < 7 and slope.ndim == 1 and x.ndim > 2:
+    if node.version < 7 and slope.ndim == 1:
         slope = ted.reshape(slope, (-1, *(1,) * (x.ndim - 2)))
     return ted.where(x < 0, slope * x, x).astype(x.dtype)
 

@@ -136,10 +136,9 @@ def along(x: Tensor, dim: int, matrix: Numbers) -> Tensor:
 def _axes(node: Node, x: Tensor) -> dict[int, _Axis]:
     """What each dim becomes, by scales or sizes."""
     dims = [d % x.ndim for d in node.attr("axes", list(range(x.ndim)))]
-    roi = node.known(1, np.zeros(0)) if node.version >= 11 else np.zeros(0)
+    roi = node.known(1, np.zeros(0))
     rois = np.ravel(roi) if np.size(roi) == 2 * len(dims) else np.repeat([0.0, 1.0], len(dims))
-    place = 2 if node.version >= 11 else 1
-    scales = np.ravel(node.known(place, np.zeros(0)))
+    scales = np.ravel(node.known(2, np.zeros(0)))
     sources = [extents(x)[d] for d in dims]
     if scales.size:
         factors = [float(s) for s in scales]
@@ -166,6 +165,8 @@ def resize(node: Node, x: Tensor, *_: Any) -> Tensor:
 
     Raises: FrontendError for an unknown mode of places.
     """
+    if node.version < 11:
+        return upsample(node, x)
     mode = node.attr("mode", "nearest")
     found = x
     axes = _axes(node, x)
@@ -181,7 +182,7 @@ def resize(node: Node, x: Tensor, *_: Any) -> Tensor:
 
 
 def upsample(node: Node, x: Tensor, scales: Any = None) -> Tensor:
-    """Multiples of the size.
+    """Multiples of the size; parts of it for a `Resize` of version 10, by the elements behind.
 
     Raises: FrontendError for scales that are data.
     """
@@ -193,7 +194,7 @@ def upsample(node: Node, x: Tensor, scales: Any = None) -> Tensor:
             axis = _Axis(n, math.floor(n * scale), float(scale))
             place = axis.places("asymmetric")
             if mode == "nearest":
-                x = ted.take(x, np.floor(place).astype(int), dim)
+                x = ted.take(x, (np.ceil if scale < 1 else np.floor)(place).astype(int), dim)
             else:
                 x = along(x, dim, _linear(place, axis.extent))
     return x
