@@ -18,13 +18,14 @@ from timing import Call, environment, rounds
 import ted
 
 COUNT = 20  # arrays of a dict
-AIMS = {"compiled": 1, "function": 1.5, f"dict of {COUNT}": 10, "torch tensors": 6}
+AIMS = {"compiled": 1, "with out=": 1, "function": 1.5, f"dict of {COUNT}": 10, "torch tensors": 6}
 Calls = Mapping[str, Call]
 
 
 def cases() -> dict[str, Calls]:
     """Each call, by who makes it."""
     x, fortran = np.ones((3, 4), "float32"), np.asfortranarray(np.ones((3, 4), "float32"))
+    filled = np.empty_like(x)
     shared, on_jax = torch.ones(3, 4), jax.numpy.ones((3, 4))
     given = ted.placeholder((3, 4), "float32", name="x")
     compiled = ted.compile([given], given + given)
@@ -35,6 +36,9 @@ def cases() -> dict[str, Calls]:
     jax_named = dict.fromkeys(named, on_jax)
     return {
         "compiled": {"ted": lambda: compiled(x), "numpy": lambda: x + x},
+        "with out=": {
+            "ted": lambda: compiled(x, out=filled), "numpy": lambda: np.add(x, x, out=filled),
+        },
         "function": {
             "ted": lambda: added(x), "torch": lambda: shared + shared,
             "jax": lambda: jitted(on_jax),

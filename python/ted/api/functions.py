@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from ted import tree
@@ -17,6 +16,7 @@ from ted.api.compiling import Compilation, compile_program, compile_sizes, taken
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.decorators import Decorator
 from ted.api.foreign_arrays import read_as_arrays
+from ted.api.latest_calls import short_way
 from ted.api.numbers import Constants, traced_on_numbers, with_stored_types
 from ted.api.options import options_for
 from ted.api.programs import traced_program
@@ -125,9 +125,9 @@ class Function(Decorator):
         if found is not None:  # of arrays that are small: their order is not asked for
             traced, compiled = found
             values = compiled(*arrays)
-            is_direct = len(arrays) == len(args) and float not in map(type, arrays)
-            if is_direct and all(map(is_, args, arrays)):
-                self._latest = getattr(compiled, "direct", declined), self._nester(traced)
+            direct = short_way(getattr(compiled, "direct", declined), args, arrays)
+            if direct is not declined:
+                self._latest = direct, self._nester(traced)
             return self._nester(traced)(values)
         orders = self._orders(arrays)
         found = None if key is None else self._find((key, orders))

@@ -202,6 +202,8 @@ def nester(tree: Tree) -> Callable[[Sequence[Any]], Any]:
         return lambda leaves: joined(*leaves)
     if tree.kind in (tuple, list) and all(child == LEAF for child in tree.children):
         return tree.kind
+    if tree.children and all(child == LEAF for child in tree.children):
+        return lambda leaves: _made(tree, leaves)
     return lambda leaves: unflatten(tree, iter(leaves))
 
 
