@@ -76,7 +76,7 @@ TABLE = _rows(
     ("arith.constant complex.constant stablehlo.constant", {"value": READ}),
     ("tensor.*", {}),
     ("tensor.collapse_shape tensor.expand_shape",
-     {"reassociation": SHAPES, "static_output_shape": SHAPES, **SEGMENTS}),
+     {"reassociation": SHAPES, "static_output_shape": SHAPES}),
     ("tensor.concat", {"dim": READ}),
     ("tensor.extract_slice tensor.insert_slice tensor.parallel_insert_slice", SLICE),
     ("tensor.pad", {"static_low": READ, "static_high": SHAPES, "nofold": STORED, **SEGMENTS}),

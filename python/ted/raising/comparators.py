@@ -21,6 +21,8 @@ from ted.raising.total_order import compares_totally
 
 ORDER, KEYS = "ted.order", "ted.keys"
 _MOST = 3  # keys of an order
+_MOST_TRIED = 2**16  # numbers of all keys together
+_CONSTANTS = ("arith.constant", "stablehlo.constant")
 # Numbers that are tried: of one key, of two and of three.
 _WHOLE = ((-2, -1, 0, 1, 3), (-1, 0, 1), (-1, 0, 1))
 _SPECIAL = (-math.inf, -1.0, -0.0, 0.0, 1.0, math.inf, math.nan, -math.nan)
@@ -61,9 +63,11 @@ def _order(op: ir.Operation) -> tuple[str, int] | None:
     block = op.regions[0].blocks[0]
     for keys in range(1, min(len(block.arguments) // 2, _MOST) + 1):
         rest = len(block.arguments) - 2 * keys
-        numbers = [_tried(a.type, keys) for a in list(block.arguments)[: 2 * keys]]
-        rows = list(product(product(*numbers), product((0, 1), repeat=min(rest, 4))))
         try:
+            numbers = [_tried(a.type, keys, block) for a in list(block.arguments)[: 2 * keys]]
+            if math.prod(map(len, numbers)) > _MOST_TRIED:
+                return None
+            rows = list(product(product(*numbers), product((0, 1), repeat=min(rest, 4))))
             found = [bool(_run(block, (*pairs, *others))) for pairs, others in rows]
         except _UnknownError:
             return None
@@ -74,10 +78,17 @@ def _order(op: ir.Operation) -> tuple[str, int] | None:
     return None
 
 
-def _tried(kind: ir.Type, keys: int) -> Sequence[Any]:
+def _tried(kind: ir.Type, keys: int, block: ir.Block) -> Sequence[Any]:
+    """Numbers of a type, those around each constant of the comparison among them."""
     element = kind.element_type if isinstance(kind, ir.RankedTensorType) else kind
     is_float = isinstance(element, ir.FloatType)
-    return (_FLOATS if is_float else _WHOLE)[keys - 1]
+    found = [*(_FLOATS if is_float else _WHOLE)[keys - 1]]
+    for op in (op.operation for op in block.operations):
+        number = _constant(op, ()) if op.name in _CONSTANTS else None
+        if isinstance(number, float if is_float else int) and abs(number) not in (0, 1, math.inf):
+            step = abs(number) / 1024 if is_float else 1
+            found += [number + k * step for k in (-2, -1, 0, 1, 2) if number == number]
+    return found
 
 
 @dataclass(frozen=True)
@@ -149,14 +160,16 @@ def _run(block: ir.Block, arguments: Sequence[Any]) -> Any:
     known: dict[ir.Value, Any] = dict(zip(block.arguments, arguments, strict=True))
     *operations, last = [op.operation for op in block.operations]
     for op in operations:
-        if op.name not in _RULES:
+        if op.name not in _RULES or any(v not in known for v in op.operands):
             raise _UnknownError
         known[op.results[0]] = _RULES[op.name](op, [known[v] for v in op.operands])
+    if last.operands[0] not in known:
+        raise _UnknownError
     return known[last.operands[0]]
 
 
 def _constant(op: ir.Operation, _: Sequence[Any]) -> Any:
-    if op.name == "arith.constant":
+    if op.name == "arith.constant" and not isinstance(op.attributes["value"], ir.DenseElementsAttr):
         return scalar_value(op.attributes["value"])
     return scalar_value(ir.DenseElementsAttr(op.attributes["value"]).get_splat_value())
 

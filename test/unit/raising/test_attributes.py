@@ -34,6 +34,8 @@ def defined(package: str, dialect: str) -> dict[str, set[str]]:
             found.setdefault(name, set())
         elif match := re.match(r'\s+(?:if .*: )?attributes\["(\w+)"\] =', line):
             found[name].add(match.group(1))
+        elif "_ODS_OPERAND_SEGMENTS = " in line:
+            found[name].add("operandSegmentSizes")
     return found
 
 
@@ -64,6 +66,16 @@ def test_the_table_has_all_attributes_of_accepted_operations(dialect: str) -> No
 def test_the_table_has_all_attributes_of_operations_of_stablehlo(dialect: str) -> None:
     pytest.importorskip("jaxlib.mlir")
     assert not missing("jaxlib.mlir", dialect)
+
+
+@pytest.mark.parametrize("dialect", ["arith", "tensor", "scf", "cf", "bufferization", "affine"])
+def test_an_operation_has_the_attributes_of_its_rows(dialect: str) -> None:
+    own = defined("torch_mlir", dialect)
+    rows = {name: set(TABLE[name]) for name in own.keys() & TABLE.keys()}
+    assert rows
+    shared = {"static_output_shape", *(a for n, row in TABLE.items() if "*" in n for a in row)}
+    extra = {name: row - own[name] - shared for name, row in rows.items()}
+    assert {name: row for name, row in extra.items() if row} == {}
 
 
 def test_each_rule_is_for_an_operation_of_the_table() -> None:

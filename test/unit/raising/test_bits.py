@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ted import dialects
+from ted.ir.to_ops import to_module
 from ted.raising.modules import from_mlir
 from unit.frontend.tracing import run
 
@@ -76,6 +78,30 @@ def test_floats_are_their_bits_and_back(kind: str) -> None:
     back = found(f"arith.bitcast %a0 : {{0}} to tensor<12x{kind}>", kind, x.view(whole))
     np.testing.assert_array_equal(back, x)
     np.testing.assert_array_equal(np.signbit(back), np.signbit(x))
+
+
+MANTISSAS = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7}
+
+
+@pytest.mark.parametrize("kind", MANTISSAS)
+def test_a_random_mantissa_behind_an_exponent_is_one_sum(kind: str) -> None:
+    """How programs draw numbers from 1 to 2: the operations are whole tensors of their own."""
+    width, below = int(kind.strip("bf")), MANTISSAS[kind]
+    bias = 2 ** (width - 2 - below) - 1
+    text = f"""func.func @main(%x: tensor<4xui{width}>) -> tensor<4x{kind}> {{
+      %k = stablehlo.constant dense<{width - below}> : tensor<4xui{width}>
+      %one = stablehlo.constant dense<{bias << below}> : tensor<4xui{width}>
+      %0 = stablehlo.shift_right_logical %x, %k : tensor<4xui{width}>
+      %1 = stablehlo.or %0, %one : tensor<4xui{width}>
+      %2 = stablehlo.bitcast_convert %1 : (tensor<4xui{width}>) -> tensor<4x{kind}>
+      return %2 : tensor<4x{kind}>
+    }}"""
+    x = np.array([0, 1, 2 ** (width - 1), 2**width - 1], f"u{width // 8}")
+    raised = from_mlir(text)
+    mine = run(lambda x: [raised(x)], x)[0].astype("f8")
+    np.testing.assert_array_equal(mine, 1 + (x >> (width - below)).astype("f8") * 2.0**-below)
+    with dialects.session():
+        assert "select" not in str(to_module(raised.system))
 
 
 def test_signs_and_kinds_of_floats() -> None:
