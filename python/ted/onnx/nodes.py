@@ -27,7 +27,7 @@ def element_type(code: int) -> DType:
 
     Raises: FrontendError for types that ted does not have.
     """
-    if code not in (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING):
+    if code != onnx.TensorProto.UNDEFINED:
         name = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(code)).name
         if name in BY_NAME:
             return BY_NAME[name]

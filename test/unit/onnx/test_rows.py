@@ -156,6 +156,23 @@ NARROW = torch.from_numpy(RNG.standard_normal((1, 4, 3)))
 WEIGHT, BIAS = torch.from_numpy(RNG.standard_normal((4, 3, 2))), torch.arange(6.0).double()
 SQUARES = torch.from_numpy(PICTURE).float()
 CHANNELS = np.stack([X, 2 * X])[None]
+
+
+def _scanned(start: Any, x: Any, back: bool, axis: int, turned: bool) -> list[Any]:
+    """The sum of columns, and the running sums times them."""
+    rows, total = [], start
+    for column in x.T[::-1] if back else x.T:
+        total = total + column
+        rows.append(total * column)
+    return [total, np.stack(rows[::-1] if turned else rows, axis)]
+
+
+SCAN_8 = """(int64[2] n, float[2, 2] s, float[2, 3, 2] x) => (float[2, 2] z, float[2, 3, 2] y) {
+    z, y = Scan<num_scan_inputs = 1, directions = [1],
+        body = step (float[2] t, float[2] e) => (float[2] u, float[2] v) {
+            u = Add(t, e) v = Mul(u, e) }>(n, s, x) }"""
+
+
 # text, version, inputs, and what its text in ONNX says, where the reference has another opinion
 BY_ITS_TEXT: dict[str, tuple[str, int, tuple[Any, ...], Any]] = {
     "an old dropout": (
@@ -181,6 +198,9 @@ BY_ITS_TEXT: dict[str, tuple[str, int, tuple[Any, ...], Any]] = {
     "a softmax of one dim": (
         "(float[2, 3, 2] x) => (float[2, 3, 2] y) { y = Softmax<axis = 1>(x) }", 13, (CUBE,),
         functional.softmax(torch.from_numpy(CUBE), 1),
+    ),
+    "an old softmax of a number": (
+        "(float x) => (float y) { y = Softmax<axis = 0>(x) }", 11, (X[0],), 1,
     ),
     "an old softmax in logarithms": (
         "(float[2, 3, 2] x) => (float[2, 3, 2] y) { y = LogSoftmax(x) }", 11, (CUBE,),
@@ -235,9 +255,26 @@ BY_ITS_TEXT: dict[str, tuple[str, int, tuple[Any, ...], Any]] = {
         np.stack([np.fft.fft(CUBE, axis=1).real, np.fft.fft(CUBE, axis=1).imag], -1),
     ),
     "a spectrum along the last dim but one": (
-        "(float[2, 3, 2, 1] x) => (float[2, 3, 2, 2] y) { y = DFT(x) }", 20, (CUBE[..., None],),
-        np.stack([np.fft.fft(CUBE).real, np.fft.fft(CUBE).imag], -1),
+        "(float[3, 2, 1] x) => (float[3, 2, 2] y) { y = DFT(x) }", 20, (CUBE[0, :, :, None],),
+        np.stack([np.fft.fft(CUBE[0]).real, np.fft.fft(CUBE[0]).imag], -1),
     ),
+    "an old scan of examples from behind": (
+        SCAN_8, 8, (None, CUBE[..., 0, 0][:, None].repeat(2, 1), CUBE),
+        [np.stack(part) for part in zip(*(
+            _scanned(x[0, :1].repeat(2), x.T, True, 0, False) for x in CUBE), strict=True)],
+    ),
+    **{f"a scan of {name}": (
+        f"""(float[2] s, float[2, 3] x) => (float[2] z, float[a, b] y) {{
+            z, y = Scan<num_scan_inputs = 1, scan_input_axes = [1] {more},
+                body = step (float[2] t, float[2] e) => (float[2] u, float[2] v) {{
+                    u = Add(t, e) v = Mul(u, e) }}>(s, x) }}""", 11,
+        (CUBE[0, 0], CUBE[..., 0]), _scanned(CUBE[0, 0], CUBE[..., 0], back, out, turned),
+    ) for name, more, back, out, turned in (
+        ("columns", "", False, 0, False),
+        ("columns from behind", ", scan_input_directions = [1]", True, 0, False),
+        ("columns to columns", ", scan_output_axes = [1]", False, 1, False),
+        ("columns to columns from behind",
+         ", scan_output_axes = [-1], scan_output_directions = [1]", False, 1, True))},
     "a transposed convolution of groups": (
         "(double[1, 4, 3] x, double[4, 3, 2] w, double[6] b) => (double[1, 6, 6] y) {"
         " y = ConvTranspose<group = 2, strides = [2]>(x, w, b) }", 11,
@@ -274,8 +311,10 @@ BY_ITS_TEXT: dict[str, tuple[str, int, tuple[Any, ...], Any]] = {
 @pytest.mark.parametrize("name", BY_ITS_TEXT)
 def test_a_row_gives_what_its_text_says(name: str) -> None:
     text, version, inputs, wanted = BY_ITS_TEXT[name]
-    (found,) = ted.onnx.run_model(model(f"main {text}", version), list(inputs))
-    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+    found = ted.onnx.run_model(model(f"main {text}", version), list(inputs))
+    results = wanted if isinstance(wanted, list) else [wanted]
+    for one, other in zip(found, results, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(("version", "mode"), [(10, None), (16, "output_half_pixel")])
@@ -311,6 +350,17 @@ def test_an_initialiser_among_the_inputs_is_a_parameter() -> None:
     assert (imported.inputs, list(imported.params)) == (("x",), ["w"])
     (found,) = ted.onnx.run_model(source, [np.array([1.0, 2])])
     np.testing.assert_array_equal(found, [2, 6])
+
+
+def test_parameters_and_inputs_that_are_left_out() -> None:
+    source = model("""main (double[2] x, double low) => (double[2] y) {
+        a = Mul(x, w) y = Clip(a, low) }""", w=np.array([2.0, 3]))  # fmt: skip
+    f, x = ted.onnx.from_model(source), np.array([-1.0, 2])
+    given = {"w": np.array([1.0, -1])}
+    np.testing.assert_array_equal(interpreting(lambda x: f(given, x, None))(x), [-1, -2])
+    low = np.array(-1.5)
+    np.testing.assert_array_equal(interpreting(lambda x: f(given, x, low))(x), [-1, -1.5])
+    np.testing.assert_array_equal(interpreting(lambda x: f(f.params, x, low))(x), [-1.5, 6])
 
 
 def _loop(body: str, head: str = "y = Loop (n, go, x)", results: str = "double[3] y") -> Any:
@@ -364,6 +414,17 @@ BAD: dict[str, tuple[Any, tuple[Any, ...], str]] = {
             y = If (c) < then_branch = yes () => (a) { a = Identity(x) },
                 else_branch = no () => (b) { b = SequenceEmpty() } > }"""), (GO, np.ones(3)),
         "must be known",
+    ),
+    "an old scan of several lengths": (
+        model(f"main {SCAN_8}", 8),
+        (np.array([2, 3]), np.ones((2, 2), "f4"), np.ones((2, 3, 2), "f4")),
+        "a scan of version 8 must have examples of one length",
+    ),
+    "a branch with a list among its results": (
+        model("""main (bool c, double[3] x) => (double[3] y, double[3] z) {
+            y, z = If (c) < then_branch = yes () => (a, b) { a = Neg(x) b = SequenceEmpty() },
+                else_branch = no () => (d, e) { d = Abs(x) e = SequenceEmpty() } > }"""),
+        (GO, np.ones(3)), "must be known",
     ),
     "a branch of nothing or a list by data": (
         model("""main (bool c, double[3] x) => (double[3] y) {

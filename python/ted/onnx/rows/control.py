@@ -106,7 +106,10 @@ def _stacked(rows: list[Value]) -> Tensor:
 
 
 def scan(node: Node, *inputs: Any) -> tuple[Value, ...]:
-    """A loop over slices of tensors, with states."""
+    """A loop over slices of tensors, with states.
+
+    Raises: FrontendError in version 8 for examples of several lengths.
+    """
     if node.version < 9:
         return _batches(node, *inputs)
     count = node.attr("num_scan_inputs")
@@ -145,13 +148,19 @@ def _scanned(
 
 
 def _batches(node: Node, *inputs: Any) -> tuple[Value, ...]:
-    """Version 8: a scan of each example of a batch."""
+    """Version 8: a scan of each example of a batch.
+
+    Raises: FrontendError for examples of several lengths.
+    """
+    if node.has(0):
+        raise FrontendError("a scan of version 8 must have examples of one length, got lengths")
     count = node.attr("num_scan_inputs")
-    given = inputs[1:]
-    states, xs = given[:-count], given[-count:]
+    back = node.attr("directions", [0] * count)
+    states, xs = inputs[1:-count], inputs[-count:]
     found = []
     for k in range(xs[0].shape[0]):
-        last, rows = _scanned(node.graph("body"), [s[k] for s in states], [x[k] for x in xs])
+        slices = [_first(x[k], 0, b) for x, b in zip(xs, back, strict=True)]
+        last, rows = _scanned(node.graph("body"), [s[k] for s in states], slices)
         found.append([*last, *rows])
     return tuple(ted.stack(list(each), 0) for each in zip(*found, strict=True))
 

@@ -73,7 +73,7 @@ def _combined(node: Node, x: Tensor, places: list[Tensor], updates: Tensor) -> T
 
 
 def _dim(shape: Any, axis: int) -> Tensor:
-    return ted.compute(shape, lambda *i: i[axis] + 0, name="at", dtype="int64")
+    return ted.compute(shape, lambda *i: i[axis] + 0, name="at")
 
 
 def tensor_scatter(node: Node, x: Tensor, update: Tensor, start: Any = None) -> Tensor:
@@ -86,7 +86,7 @@ def tensor_scatter(node: Node, x: Tensor, update: Tensor, start: Any = None) -> 
         return at % x.shape[axis] if circular else at + 0
 
     places = [_dim(update.shape, k) for k in range(x.ndim)]
-    places[axis] = ted.compute(update.shape, place, name="at", dtype="int64")
+    places[axis] = ted.compute(update.shape, place, name="at")
     return ted.scatter(x.shape, tuple(places), update, "set", init=x)
 
 

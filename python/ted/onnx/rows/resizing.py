@@ -36,7 +36,7 @@ class _Axis:
 
         Raises: FrontendError for an unknown mode.
         """
-        x, n, m, s = np.arange(self.size, dtype=np.float64), self.extent, self.size, self.scale
+        x, n, m, s = np.arange(self.size), self.extent, self.size, self.scale
         width = s * n
         start, end = self.roi
         modes: dict[str, Callable[[], Numbers]] = {
