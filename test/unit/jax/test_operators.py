@@ -223,6 +223,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a set": (
         lambda: ted.jax.op(lambda x, k: x)(X, {1, 2}), FrontendError, "hashable values, got set",
     ),
+    "a result": (
+        lambda: ted.jax.op(lambda x: [x, "text"], name="texts")(X), FrontendError,
+        r"texts: results must be tensors, got str at \[1\]",
+    ),
     "shapes": (lambda: layer(X, X), FrontendError, "inner extents must agree"),
     "keys": (lambda: layer(jax.random.key(0), W), FrontendError, "got one of key<fry>; pass"),
     "the user's line": (lambda: layer(X, X), FrontendError, r"\(test_operators.py:\d+\)"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ted.dialects import session
 from ted.errors import ExecutionError
+from ted.mlir import ir
 from ted.testing import interpret
 from ted.testing.interpreter_values import TooManyPoints, at_most
 
@@ -189,3 +191,22 @@ def test_loops_carry_numbers_in_order() -> None:
         }""", np.array(7), np.array(0), np.array(1),
     )  # fmt: skip
     assert (last, before) == (13, 21)
+
+
+def test_functions_of_another_module_are_those_that_have_no_body_here() -> None:
+    one = """func.func {} @{}(%x: tensor<f64>) -> tensor<f64> {{
+      %a = tensor.extract %x[] : tensor<f64>
+      %b = arith.{} %a, %a : f64
+      %c = tensor.splat %b : tensor<f64>
+      func.return %c : tensor<f64> }}"""
+    with session():
+        module = ir.Module.parse(f"""module {{
+          {one.format("private", "own", "addf")}
+          func.func private @other(tensor<f64>) -> tensor<f64>
+          func.func @main(%x: tensor<f64>) -> (tensor<f64>, tensor<f64>) {{
+            %0 = func.call @own(%x) : (tensor<f64>) -> tensor<f64>
+            %1 = func.call @other(%x) : (tensor<f64>) -> tensor<f64>
+            func.return %0, %1 : tensor<f64>, tensor<f64> }} }}""")
+        texts = (one.format("", name, "mulf") for name in ("own", "other"))
+        bodies = ir.Module.parse("\n".join(texts))
+        assert interpret(module, [np.array(3.0)], bodies=bodies) == (6.0, 9.0)
