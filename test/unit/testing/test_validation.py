@@ -20,6 +20,8 @@ from ted.ir.passes import PASSES
 from ted.ir.rewriting import rewrite_functions
 from ted.ir.scalar import add, dim, index, load, loads, mul, neg, replace_nodes
 from ted.mlir import ir, text_of
+from ted.testing import field_evaluation
+from ted.testing.interpreter import functions_of
 from ted.testing.prime_field import INFINITY, Element, element_of, formal, hashed
 from ted.testing.validation import Validator
 from ted.transforms.ted_simplify import TedSimplify
@@ -319,3 +321,10 @@ def test_functions_of_the_field_know_whole_values_at_simple_fractions() -> None:
     assert formal("math.exp", Element(0)) == formal("math.cos", Element(0)) == Element(1)
     assert formal("math.floor", element_of(-2.5, "f64")) == Element(-3)
     assert formal("math.log", Element(0)) == -INFINITY
+
+
+def test_points_of_a_program_are_those_of_its_equations() -> None:
+    with make_context(threading=False) as context:
+        module = ir.Module.parse(MATMUL, context)
+        (function,) = functions_of(module).values()
+        assert field_evaluation._points(function) == 3 * 4 * 5
