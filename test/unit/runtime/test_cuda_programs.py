@@ -15,6 +15,7 @@ from ted.runtime.cuda.arrays import DeviceArray, empty
 from ted.runtime.cuda.driver import DriverError
 from ted.runtime.cuda.programs import Program
 from ted.runtime.cuda.streams import Event, Stream
+from ted.testing.emulated_streams import NOT_READY
 from unit.runtime.python_machine import (
     PythonMachine,
     device,
@@ -64,6 +65,15 @@ def test_nothing_runs_before_somebody_waits(gpu) -> None:
     assert not np.array_equal(library.machine.array(y.pointer, 8), 6 * X.ravel())
     context.synchronize()
     np.testing.assert_array_equal(library.machine.array(y.pointer, 8), 6 * X.ravel())
+
+
+def test_an_event_happens_when_its_stream_gets_there(gpu) -> None:
+    stream = Stream()
+    Program(program())(device_array(X, context=gpu[1]), stream=stream)
+    event = Event(gpu[1]).record(stream.handle)
+    assert gpu[0].cuEventQuery(event.handle) == NOT_READY
+    gpu[0].cuStreamSynchronize(stream.handle)
+    assert gpu[0].cuEventQuery(event.handle) == 0
 
 
 def test_loops_move_pointers_and_numbers(gpu) -> None:
