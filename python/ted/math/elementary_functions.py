@@ -211,7 +211,7 @@ def log1p(x: Num) -> Num:
     result = log(u) + lost / u
     small = x.abs().compare("olt", 1e-30)
     finite = u.compare("olt", INFINITY).where(result, u)
-    at_end = u.compare("oeq", 0.0).where(x.const(-INFINITY), finite)
+    at_end = x.compare("oeq", -1.0).where(x.const(-INFINITY), finite)  # where u is 0
     return small.where(x, at_end)
 
 
