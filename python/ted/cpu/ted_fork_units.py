@@ -33,8 +33,9 @@ class TedForkUnits:
                 for op in module.body.operations
                 if op.operation.name == "llvm.func" and UNITS in op.operation.attributes
             ]
+            known = {symbol_name(op.operation) for op in module.body.operations}
             for function in found:
-                _fork(function, module)
+                _fork(function, known)
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ class _Call:
         return f"!llvm.struct<({', '.join(self.types[k] for k in self.kept)})>"
 
 
-def _fork(function: ir.Operation, module: ir.Module) -> None:
+def _fork(function: ir.Operation, known: set[str]) -> None:
+    """Put a function that forks in place of one; `known` has and gets the names in the module."""
     call, name = _call_of(function), symbol_name(function)
     count = ir.IntegerAttr(function.attributes[UNITS]).value
     parameters = [str(a.type) for a in function.regions[0].blocks[0].arguments]
@@ -68,10 +70,11 @@ def _fork(function: ir.Operation, module: ir.Module) -> None:
     for attribute in function.attributes:
         if attribute != UNITS:
             forked.attributes[attribute] = function.attributes[attribute]
-    known = {symbol_name(op.operation) for op in module.body.operations} - {name}
+    known.discard(name)
     for op in [o.operation for o in made.body.operations]:
         if symbol_name(op) not in known:
             op.clone(ir.InsertionPoint(function))
+            known.add(symbol_name(op))
     function.erase()
 
 

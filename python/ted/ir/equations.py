@@ -210,6 +210,11 @@ class Equation:
         return tuple(dict.fromkeys(read.attr for read in self.reads))
 
     @cached_property
+    def indexing(self) -> frozenset[Expr]:
+        """The reads of data that subscripts, of other reads or of the write, are made of."""
+        return frozenset(loads(*(a for read in self.reads for a in read.args), *self.write))
+
+    @cached_property
     def paths(self) -> Mapping[Expr, Expr]:
         """For every node of body and write subscripts, where its value is used."""
         return path_conditions(*self.expressions)
@@ -262,8 +267,8 @@ def is_contraction(equation: Equation) -> bool:
     if equation.combiner != "add" or equation.parallel == equation.rank:
         return False
     body = _taken(equation.body)
-    found = loads(body)
-    if body.op != "mul" or len(found) != 2:
+    found = loads(body) if body.op == "mul" else []
+    if len(found) != 2:
         return False
     return all(dims_used(*read.args) != set(range(equation.rank)) for read in found)
 

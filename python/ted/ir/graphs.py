@@ -7,10 +7,11 @@ so that equal graphs have equal orders.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Node = TypeVar("Node", bound=Hashable)
 Follow = Callable[[Node], Sequence[Node]]
+_END = object()  # behind a node whose followers are on the way
 
 
 def finished(roots: Iterable[Node], follow: Follow[Node]) -> list[Node]:
@@ -21,15 +22,15 @@ def finished(roots: Iterable[Node], follow: Follow[Node]) -> list[Node]:
 def _finished(roots: Iterable[Node], follow: Follow[Node], seen: set[Node]) -> list[Node]:
     """What the roots reach that was not seen before; then it is."""
     order: list[Node] = []
-    stack = [(node, False) for node in reversed(list(roots))]
+    stack: list[Any] = list(roots)[::-1]
     while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            order.append(node)
+        node = stack.pop()
+        if node is _END:
+            order.append(stack.pop())
         elif node not in seen:
             seen.add(node)
-            stack.append((node, True))
-            stack.extend((next_, False) for next_ in reversed(follow(node)))
+            stack += (node, _END)  # it is finished when all above it is
+            stack += reversed(follow(node))
     return order
 
 

@@ -110,7 +110,8 @@ def shape_of(value: ir.Value) -> tuple[int, ...]:
 
 def wider(kind: ir.Type) -> ir.Type:
     """The type in which sums of `kind` accumulate."""
-    return ir.Type.parse(WIDER.get(str(kind), str(kind)))
+    found = WIDER.get(str(kind))
+    return kind if found is None else ir.Type.parse(found)
 
 
 def widened(value: ir.Value, kind: ir.Type) -> ir.Value:

@@ -33,7 +33,6 @@ from ted.ir.scalar import (
     dim,
     is_const,
     loads,
-    reads_data,
     rebuild,
     rewrite,
     substitute,
@@ -145,7 +144,7 @@ def _cost(tensor: Tensor, fused: Mapping[Tensor, Cost]) -> Cost:
 
 def _is_cheaper(tensor: Tensor, cost: Cost, uses: list[tuple[Equation, Expr]]) -> bool:
     body = tensor.equations[0].body
-    if any(is_contraction(e) or _in_subscript(e, r) for e, r in uses):
+    if any(is_contraction(e) or r in e.indexing for e, r in uses):  # which stay tensors
         cheap = cost.work == 0 or _widens(body)
         return cheap and len(loads(body)) == 1 and _stays_affine(tensor)
     points, elements = sum(e.box_size for e, _ in uses), estimate(tensor.size)
@@ -193,14 +192,6 @@ def _widens(body: Expr) -> bool:
         return False
     narrow, wide = body.args[0].dtype, body.dtype
     return narrow.is_float and wide.is_float and narrow.bits == 16 < wide.bits
-
-
-def _in_subscript(equation: Equation, read: Expr) -> bool:
-    """Whether a read is used to compute an index (data-dependent), which must stay a tensor."""
-    for other in reads(equation):
-        if other is not read and reads_data(*other.args) and read in postorder(*other.args):
-            return True
-    return read in postorder(*equation.write)
 
 
 def _stays_affine(tensor: Tensor) -> bool:
