@@ -84,3 +84,21 @@ func.func @spreads_a_column(%a: memref<32xf32>, %c: memref<32x32xf32>) {
   }
   return
 }
+
+// The loop that only the result has goes around tiles, which do not know it.
+// CHECK-LABEL: func.func @same_for_all_planes
+// CHECK: %[[TILE:.*]] = memref.alloca() {{.*}} : memref<16x16xf32>
+// CHECK: scf.for
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]{{.*}} outs(%[[TILE]] : memref<16x16xf32>)
+// CHECK: vector.shuffle
+func.func @same_for_all_planes(%a: memref<32xf32>, %b: memref<32xf32>, %c: memref<32x4x32xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(p, i, j) -> (i)>, affine_map<(p, i, j) -> (j)>,
+                                   affine_map<(p, i, j) -> (j, p, i)>],
+                  iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%a, %b : memref<32xf32>, memref<32xf32>) outs(%c : memref<32x4x32xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %0 = arith.mulf %x, %y : f32
+    linalg.yield %0 : f32
+  }
+  return
+}

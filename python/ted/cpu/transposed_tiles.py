@@ -20,8 +20,9 @@ from ted.cpu.kernel_memory import on_stack
 from ted.linalg.transposes import TransposedAccess, tile_side, transposed_accesses
 from ted.machine import Cpu
 from ted.mlir import ir, memref, vector
+from ted.mlir.affine_forms import dims_used, substitute
 from ted.mlir.building import Index, add, constant, loop
-from ted.mlir.generic import Generic, set_maps
+from ted.mlir.generic import Generic, set_maps, set_reductions
 from ted.mlir.queries import position
 
 Line = tuple[ir.Value, list[ir.Value]]  # neighbours in memory, from an element on
@@ -147,7 +148,12 @@ class _Tiling:
         clone = self.op.clone().operation
         for k, operand in enumerate(operands):
             clone.operands[k] = operand
-        set_maps(clone, maps)
+        # A loop that only a turned result has goes around the tiles, all of which are the same.
+        left = sorted(set[int]().union(*(dims_used(*m.results) for m in maps)))
+        moved = [ir.AffineExpr.get_dim(left.index(d) if d in left else 0) for d in range(len(at))]
+        exprs = [[substitute(moved, e) for e in m.results] for m in maps]
+        set_maps(clone, [ir.AffineMap.get(len(left), 0, e) for e in exprs])
+        set_reductions(clone, [False] * len(left))
 
 
 def _rows(tile: ir.Value) -> list[Line]:
