@@ -115,6 +115,8 @@ def _before(value: ir.Value) -> ir.Value | None:
 
 def _is_plain(value: ir.Value) -> bool:
     """Whether the memory of a tensor that goes on from none lies as its type says."""
+    if isinstance(value.owner, ir.Block) and value.owner.owner.operation.name != "func.func":
+        return False  # of another loop: as what it starts from lies
     op = defining(value, "bufferization.to_tensor")
     return op is None or ir.MemRefType(op.operands[0].type).layout == ir.AffineMapAttr.get(
         ir.AffineMap.get_identity(ir.RankedTensorType(value.type).rank)

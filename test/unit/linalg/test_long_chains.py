@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import ted
 from ted import dialects
 from ted.linalg import long_chains
 from ted.linalg.long_chains import inline_parts, outline_parts
 from ted.linalg.ted_bufferize import TedBufferize
 from ted.mlir import ir
 from ted.mlir.queries import functions, operations
+from ted.testing import check_grads
 
 LINK = """
   %e{k} = tensor.extract_slice %t{k}[{k}] [1] [1] : tensor<{n}xf32> to tensor<f32>
@@ -98,3 +101,34 @@ def test_a_slice_that_another_part_uses_is_taken_there_again(
         assert len(of_one) > 1
         inline_parts(module)
         assert module.operation.verify()
+
+
+def _written(x: ted.Tensor, w: ted.Tensor) -> ted.Tensor:
+    """Each element is set once, from elements that are set already, or will be."""
+    y = x
+    for i in range(24):
+        y = y.at[i].set(y[i - 1] * w[i] + y[(7 * i) % 24] + x[i])
+    return y
+
+
+def test_values_and_gradients_of_long_chains_are_right() -> None:
+    draw = np.random.default_rng(3)
+    x, w = draw.normal(size=24), draw.normal(size=24) * 0.5
+    expected = x.copy()
+    for i in range(24):
+        expected[i] = expected[i - 1] * w[i] + expected[(7 * i) % 24] + x[i]
+    np.testing.assert_allclose(ted.function(_written)(x, w), expected, rtol=1e-13)
+    check_grads(_written, (x, w), order=1)
+
+
+def test_a_step_of_a_scan_may_hold_a_long_chain() -> None:
+    draw = np.random.default_rng(4)
+    x, rows = draw.normal(size=24), draw.normal(size=(3, 24)) * 0.5
+    last, _ = ted.function(lambda x, w: ted.scan(lambda c, w: (_written(c, w), None), x, w))(
+        x, rows
+    )
+    for w in rows:
+        before = x.copy()
+        for i in range(24):
+            x[i] = x[i - 1] * w[i] + x[(7 * i) % 24] + before[i]
+    np.testing.assert_allclose(last, x, rtol=1e-12)
