@@ -33,6 +33,8 @@ from ted.mlir.queries import (
 LONGEST, PART, GROWTH = 64, 32, 0.4
 _NAME = "ted.part"
 _BLOCKS = ("func.func", "scf.for", "scf.if")
+# What may make memory that is not to be written: as a result of a call it would look as any other.
+_KEPT = ("arith.constant", "bufferization.to_tensor")
 
 
 def outline_parts(module: ir.Module) -> None:
@@ -135,6 +137,9 @@ def _parts(block: ir.Block) -> list[list[ir.Operation]]:
     part: list[ir.Operation] = []
     links = 0
     for op, roots, may_end in zip(ops, written, _ends(ops, origins), strict=True) if long else ():
+        if op.name in _KEPT and any(map(_is_tensor, op.results)):
+            part, links = [], 0
+            continue
         part.append(op)
         links += not long.isdisjoint(roots)
         if may_end and links >= least:

@@ -13,7 +13,7 @@ computed in is copied there whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -21,7 +21,7 @@ from ted.errors import PassFailed
 from ted.linalg.tensor_origins import Origins, TensorOrigins, uses_operand
 from ted.mlir import func, ir
 from ted.mlir.locations import source_location
-from ted.mlir.queries import count_inputs, terminator
+from ted.mlir.queries import count_inputs, defining, terminator
 
 Roots = frozenset[ir.Value]
 
@@ -69,12 +69,24 @@ def _number(op: ir.Operation) -> int | None:
     return int(place.name_str.removeprefix(_PREFIX))
 
 
-def check_memory(function: func.FuncOp, expected: dict[int, Expected]) -> None:
+def read_only(function: func.FuncOp) -> list[int]:
+    """The arguments whose memory is not the function's to write."""
+    return [
+        k for k, argument in enumerate(function.arguments) for use in argument.uses
+        if use.owner.operation.name == "bufferization.to_tensor"
+        and "writable" not in use.owner.operation.attributes
+    ]  # fmt: skip
+
+
+def check_memory(
+    function: func.FuncOp, expected: dict[int, Expected], kept: Sequence[int] = ()
+) -> None:
     """Compare what reaches each read of a bufferized function with what is expected.
 
+    The arguments `kept`, and constants, are not written to.
     Raises: PassFailed naming the read and the write that should not be, or should be there.
     """
-    flow = _Flow(expected)
+    flow = _Flow(expected, frozenset(function.arguments[k] for k in kept))
     while True:
         before = {op: dict(found) for op, found in flow.entries.items()}, dict(flow.roots)
         flow.written.clear()
@@ -91,6 +103,7 @@ class _Flow:
     """The writes that reach a point of the program, for each subdomain of memory."""
 
     expected: dict[int, Expected]
+    kept: Roots = frozenset()
     written: dict[ir.Value, int] = field(default_factory=dict)
     entries: dict[ir.Operation, dict[ir.Value, int]] = field(default_factory=dict)
     roots: dict[ir.Value, Roots] = field(default_factory=dict)
@@ -127,6 +140,13 @@ class _Flow:
 
     def write(self, value: ir.Value, writers: int, *, whole: bool = False) -> None:
         """A write of all of a value leaves nothing that was in memory of its size."""
+        for root in self.roots_of(value) if self.is_final else ():
+            if root in self.kept or defining(root, "memref.get_global") is not None:
+                writer = self.expected.get(writers.bit_length() - 1, "a copy")
+                raise PassFailed(
+                    "ted-bufferize: the memory of an argument or a constant must be left as it is, "
+                    f"got {writer}, which writes to {root.type}"
+                )
         root = self.filled_by(value) if whole else None
         if root is not None:
             self.written[root] = writers

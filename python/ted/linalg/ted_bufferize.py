@@ -20,6 +20,7 @@ from ted.linalg.memory_origins import (
     check_memory,
     forget_numbers,
     number_operations,
+    read_only,
 )
 from ted.linalg.tensor_origins import tensor_origins
 from ted.mlir import func, ir
@@ -43,12 +44,13 @@ class TedBufferize:
         Raises: PassFailed naming the read that would be wrong, or a result without memory given.
         """
         expected = {_name(f): number_operations(tensor_origins(f)) for f in functions(module)}
+        kept = {_name(f): read_only(f) for f in functions(module)}
         shorten_chains(module.operation)
         outline_parts(module)
         _upstream(_ONE_SHOT, module)
         inline_parts(module)
         for function in functions(module):
-            check_memory(function, expected[_name(function)])
+            check_memory(function, expected[_name(function)], kept[_name(function)])
         forget_numbers(module.operation)
         _upstream(_CLEAN, module)
         for function in functions(module):

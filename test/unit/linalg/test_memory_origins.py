@@ -10,7 +10,7 @@ from numeric.shared_results import PROGRAMS
 from ted.dialects import make_context
 from ted.errors import PassFailed
 from ted.ir import pass_driver
-from ted.linalg.memory_origins import Expected, check_memory
+from ted.linalg.memory_origins import Expected, check_memory, read_only
 from ted.linalg.tensor_origins import Origins
 from ted.mlir import bufferization, func, ir
 from ted.mlir.queries import defining, functions, operations
@@ -176,3 +176,54 @@ def test_reads_see_the_writes_that_they_expect(body: list[str], refused: str | N
         else:
             with pytest.raises(PassFailed, match=refused):
                 check_memory(function, expected)
+
+
+GLOBAL = 'memref.global "private" constant @c : memref<4xf32> = dense<1.0>'
+STORE = 'memref.store %z, {}[%c0] : memref<4xf32> loc("ted.number 0")'
+PASSED = """%n = memref.subview %b[0] [2] [1] : memref<4xf32> to memref<2xf32, strided<[1]>>
+linalg.fill ins(%z : f32) outs(%n : memref<2xf32, strided<[1]>>) loc("ted.number 0")"""
+COPIED = "memref.copy %a, %b : memref<4xf32> to memref<4xf32>"
+
+
+@pytest.mark.parametrize(
+    ("body", "writer"),
+    [
+        (STORE.format("%a"), None),
+        (STORE.format("%b"), "linalg.first"),
+        (PASSED, "linalg.first"),
+        (LOOP.format(STORE.format("%b")), "linalg.first"),
+        (COPIED, "a copy"),
+        ("%g = memref.get_global @c : memref<4xf32>\n" + STORE.format("%g"), "linalg.first"),
+    ],
+)
+def test_arguments_and_constants_are_not_written_to(body: str, writer: str | None) -> None:
+    text = f"""{GLOBAL}
+    func.func @f(%z: f32, %a: memref<4xf32>, %b: memref<4xf32>) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c2 = arith.constant 2 : index
+      {body}
+      return
+    }}"""
+    with make_context():
+        module = ir.Module.parse(text)
+        (function,) = functions(module)
+        expected = {0: Expected((), "linalg.first", ir.Location.unknown())}
+        if writer is None:
+            check_memory(function, expected, [2])
+            return
+        rule = f"must be left as it is, got {writer}.* which writes to memref<4xf32>"
+        with pytest.raises(PassFailed, match=rule):
+            check_memory(function, expected, [2])
+
+
+def test_memory_that_is_not_given_to_be_written_is_known() -> None:
+    text = """func.func @f(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<4xf32>) {
+      %0 = bufferization.to_tensor %a restrict : memref<4xf32> to tensor<4xf32>
+      %1 = bufferization.to_tensor %b restrict writable : memref<4xf32> to tensor<4xf32>
+      return
+    }"""
+    with make_context():
+        module = ir.Module.parse(text)
+        (function,) = functions(module)
+        assert read_only(function) == [0]
