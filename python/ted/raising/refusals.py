@@ -26,7 +26,7 @@ REASONS: dict[str, str] = {
         (
             "stablehlo.all_gather", "stablehlo.all_reduce", "stablehlo.all_to_all",
             "stablehlo.collective_broadcast", "stablehlo.collective_permute",
-            "stablehlo.collective_reduce", "stablehlo.cross-replica-sum",
+            "stablehlo.cross-replica-sum",
             "stablehlo.partition_id", "stablehlo.reduce_scatter", "stablehlo.replica_id",
             "stablehlo.async_start", "stablehlo.async_done",
         ),

@@ -292,6 +292,11 @@ BY_ITS_TEXT: dict[str, tuple[str, int, tuple[Any, ...], Any]] = {
         " y = LRN<size = 3, alpha = 0.3, beta = 0.6, bias = 1.5>(x) }", 13, (SQUARES.numpy(),),
         functional.local_response_norm(SQUARES, 3, 0.3, 0.6, 1.5),
     ),
+    "a response of two neighbours": (
+        "(float[1, 2, 4] x) => (float[1, 2, 4] y) {"
+        " y = LRN<size = 2, alpha = 0.5, beta = 1.0, bias = 1.0>(x) }", 13, (CHANNELS,),
+        CHANNELS / (1 + 0.25 * (CHANNELS**2 + np.stack([CHANNELS[:, 1] ** 2, 0 * X[None]], 1))),
+    ),
     "a global norm": (
         "(float[1, 2, 4] x) => (float[1, 2, 1] y) { y = GlobalLpPool<p = 3>(x) }", 2, (CHANNELS,),
         (np.abs(CHANNELS) ** 3).sum(2, keepdims=True) ** (1 / 3),

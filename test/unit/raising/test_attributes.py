@@ -14,6 +14,7 @@ from ted.errors import VerifyError
 from ted.ir.spelling import CAST_OPS, OPERATION_OF
 from ted.raising import modules, scalars
 from ted.raising.attributes import TABLE, attributes_of
+from ted.raising.refusals import REASONS
 from ted.testing.tracing import interpreted
 
 ACCEPTED = {
@@ -76,6 +77,27 @@ def test_an_operation_has_the_attributes_of_its_rows(dialect: str) -> None:
     shared = {"static_output_shape", *(a for n, row in TABLE.items() if "*" in n for a in row)}
     extra = {name: row - own[name] - shared for name, row in rows.items()}
     assert {name: row for name, row in extra.items() if row} == {}
+
+
+# What is rewritten before it is read, and what ends a region.
+PREPARED = {
+    "stablehlo": {"stablehlo.uniform_dequantize", "stablehlo.uniform_quantize"},
+    "affine": {"affine.delinearize_index", "affine.linearize_index", "affine.if", "affine.parallel",
+               "affine.yield"},
+    "bufferization": set[str](), "linalg": set[str](),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", PREPARED)
+def test_an_operation_is_accepted_or_refused_with_a_reason(dialect: str) -> None:
+    package = "jaxlib.mlir" if dialect == "stablehlo" else "torch_mlir"
+    pytest.importorskip(package)
+    own = defined(package, dialect)
+    without = {n for n in own if n not in REASONS and attributes_of(n) is None}
+    assert without == PREPARED[dialect]
+    assert {n for n in REASONS if n.startswith(f"{dialect}.")} <= own.keys()
+    assert {n for n in NOT_RAISED if "winograd" in n} <= REASONS.keys()
+    assert all(len(reason) > 20 for reason in REASONS.values())
 
 
 def test_each_rule_is_for_an_operation_of_the_table() -> None:

@@ -11,6 +11,7 @@ import ted
 from ted.errors import TedError
 from ted.mlir.torch_programs import linalg_module
 from ted.raising.modules import Raised, from_mlir
+from unit.frontend.tracing import run
 from unit.raising.test_raising import interpreted
 
 X, Y = np.arange(1.0, 7.0).reshape(2, 3), np.array([[3.0, -1, 2], [0.5, 4, -2]])
@@ -304,7 +305,7 @@ COUNTED = {name: loop(c, first, step) for name, c, first, step in (
 def test_a_loop_of_known_steps_has_a_gradient(name: str) -> None:
     f = from_mlir(COUNTED[name], "main")
     reads = {"unlike": [2], "less": [1, 3], "more": [0, 1, 2, 3, 4]}[name]
-    (found,) = interpreted(lambda x: (ted.grad(lambda x: f(x))(x),), [ROW])
+    found = run(lambda x: ted.grad(lambda x: f(x))(x), ROW)
     np.testing.assert_array_equal(found, [float(k in reads) for k in range(6)])
 
 
@@ -367,11 +368,44 @@ def test_what_has_no_equations_is_named(name: str) -> None:
         imported(text)
 
 
+SORTED = """
+func.func @main(%x: tensor<6x{0}>) -> tensor<6x{0}> {{
+  %0 = tm_tensor.sort dimension(0) outs(%x : tensor<6x{0}>) {{
+  ^bb0(%a: {0}, %b: {0}):
+    %c = arith.{1}, %a, %b : {0}
+    tm_tensor.yield %c : i1
+  }} -> tensor<6x{0}>
+  return %0 : tensor<6x{0}>
+}}"""
+
+
+@pytest.mark.parametrize("way", ["olt", "ole", "ult", "ule", "ogt", "oge", "ugt", "uge"])
+def test_each_comparison_of_floats_is_an_order(way: str) -> None:
+    (found,) = interpreted(imported(SORTED.format("f64", f"cmpf {way}")), [ROW])
+    np.testing.assert_array_equal(found, np.sort(ROW)[:: -1 if "g" in way else 1])
+
+
+@pytest.mark.parametrize("way", ["slt", "sle", "sgt", "sge"])
+def test_each_comparison_of_integers_is_an_order(way: str) -> None:
+    (found,) = interpreted(imported(SORTED.format("i32", f"cmpi {way}")), [ROW.astype("i4")])
+    np.testing.assert_array_equal(found, np.sort(ROW)[:: -1 if "g" in way else 1])
+
+
+@pytest.mark.parametrize("way", ["oeq", "one", "ord", "ueq", "une", "uno", "eq", "ne", "ult"])
+def test_what_compares_otherwise_is_no_order(way: str) -> None:
+    kind, op = ("i32", "cmpi") if way in ("eq", "ne", "ult") else ("f64", "cmpf")
+    with pytest.raises(TedError, match=r"tm_tensor.sort: the comparison must be"):
+        imported(SORTED.format(kind, f"{op} {way}"))
+
+
+NUMBER: Any = 3
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: from_mlir(3), "from_mlir: takes text, bytecode or a module of MLIR, got int"),
-        (lambda: from_mlir(TOP, 3), "from_mlir: name is the name of a function, got 3"),
+        (lambda: from_mlir(TOP, NUMBER), "from_mlir: name is the name of a function, got 3"),
         (lambda: from_mlir(TOP, "other"), "must have a function 'other', got"),
         (lambda: from_mlir(TOP)(), "main: takes 1 tensors, got 0"),
     ],

@@ -120,7 +120,8 @@ def _transforms(z: Any, x: Any) -> list[Any]:
 
 
 def _windows(z: Any, x: Any, window: Any) -> list[Any]:
-    stft, istft, flat, each = torch.stft, torch.istft, x.reshape(12), {"return_complex": True}
+    stft, istft, flat = torch.stft, torch.istft, x.reshape(12)
+    each: Any = {"return_complex": True}
     return [
         stft(flat, 4, center=False, **each), stft(flat, 4, 2, center=False, **each),
         stft(flat, 6, 3, 3, window, center=False, normalized=True, **each),

@@ -106,7 +106,10 @@ def test_recurrent_models_agree_with_torch(name: str) -> None:
         np.testing.assert_allclose(one, other.detach(), rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("model", [nn.LSTM(3, 2), nn.GRU(3, 2), nn.RNN(3, 2), _Writer()])
+@pytest.mark.parametrize(
+    "model",
+    [nn.LSTM(3, 2), nn.GRU(3, 2), nn.RNN(3, 2), _Writer(), nn.GRU(3, 2, 2, bidirectional=True)],
+)
 def test_programs_do_not_grow_with_time(model: nn.Module) -> None:
     def size(steps: int) -> int:
         f = imported(model.double(), draw(steps, 2, 3))

@@ -62,7 +62,9 @@ CASES: list[Case] = [
     case(aten.cholesky_solve.default, B, LOW),
     case(aten.cholesky_solve.default, B, LOW.mT, True),
     case(aten.cholesky_inverse.default, LOW),
-    case(aten.linalg_solve.default, A, B), case(aten.linalg_lu.default, A),
+    case(aten.linalg_solve.default, A, B), case(aten.linalg_solve.default, A, B[..., 0]),
+    case(aten.linalg_solve.default, A[0], B[0, :, 0]),
+    case(aten.linalg_solve.default, A, B.mT, left=False), case(aten.linalg_lu.default, A),
     case(aten.linalg_lu.default, B), case(aten.linalg_lu.default, B.mT),
     case(aten.linalg_lu_factor.default, A), case(aten.linalg_lu_factor_ex.default, B),
     case(aten.lu_unpack.default, PACKED, PLACES),
@@ -73,7 +75,10 @@ CASES: list[Case] = [
     case(aten.cholesky.default, POSITIVE), case(aten.cholesky.default, POSITIVE, True),
     case(aten.linalg_cholesky_ex.default, POSITIVE),
     *(case(aten.linalg_eigvalsh.default, SQUARE + torch.triu(SMALL, 1), u) for u in "LU"),
-    case(aten.logdet.default, POSITIVE), case(aten.linalg_pinv.default, SMALL, 0.1, True),
+    case(aten.logdet.default, POSITIVE),
+    *(case(aten.logdet.default, sign * SMALL)
+      for sign in (torch.eye(2), torch.eye(2).flip(0))),
+    case(aten.linalg_pinv.default, SMALL, 0.1, True),
     *(case(aten.linalg_matrix_norm.default, A, p, d, k)
       for p, d, k in ((1, (0, 2), False), (-1, (-1, 0), True))),
     case(aten.linalg_matrix_norm.str_ord, A), case(aten.linalg_norm.default, A),
@@ -255,7 +260,7 @@ def test_each_row_has_a_case() -> None:
 @pytest.mark.parametrize("operator", TABLE, ids=str)
 def test_a_row_gives_what_torch_gives(monkeypatch: pytest.MonkeyPatch, operator: Any) -> None:
     monkeypatch.setattr(jacobi, "_SWEEPS", 3)  # the interpreter makes every step
-    cases = [rest for own, *rest in CASES if own is operator]
+    cases = [(args, options) for own, args, options in CASES if own is operator]
     tensors = [a for args, _ in cases for a in args if isinstance(a, torch.Tensor)]
     counts: list[int] = []
 
