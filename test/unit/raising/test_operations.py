@@ -385,6 +385,26 @@ def test_each_comparison_of_floats_is_an_order(way: str) -> None:
     np.testing.assert_array_equal(found, np.sort(ROW)[:: -1 if "g" in way else 1])
 
 
+@pytest.mark.parametrize("way", ["lt", "le", "gt", "ge"])
+def test_a_comparison_may_say_where_nan_goes(way: str) -> None:
+    """Behind all others where the order rises, before them where it falls."""
+    first, last = ("a", "b") if way.startswith("l") else ("b", "a")
+    text = SORTED.format("f64", "cmpf olt").replace(
+        "    %c = arith.cmpf olt, %a, %b : f64\n",
+        f"""    %t = arith.constant true
+    %p = arith.cmpf o{way}, %a, %b : f64
+    %n = arith.cmpf une, %{last}, %{last} : f64
+    %o = arith.cmpf oeq, %{first}, %{first} : f64
+    %e = arith.constant {str(way.endswith("e")).lower()}
+    %f = arith.select %o, %t, %e : i1
+    %q = arith.select %n, %f, %p : i1
+    %c = arith.select %p, %t, %q : i1\n""",
+    )
+    x = np.array([2.0, np.nan, -1, np.inf, 3, -np.inf])
+    (found,) = interpreted(imported(text), [x])
+    np.testing.assert_array_equal(found, np.sort(x)[:: -1 if "g" in way else 1])
+
+
 @pytest.mark.parametrize("way", ["slt", "sle", "sgt", "sge"])
 def test_each_comparison_of_integers_is_an_order(way: str) -> None:
     (found,) = interpreted(imported(SORTED.format("i32", f"cmpi {way}")), [ROW.astype("i4")])
