@@ -124,6 +124,33 @@ def test_what_is_as_likely_as_a_number_is_below_it_never() -> None:
     assert always.all()
 
 
+def test_what_is_left_out_is_what_the_names_say() -> None:
+    logits = np.linspace(-1, 2, 12, dtype="f4").reshape(2, 3, 2)
+    found = run(
+        lambda k: [
+            random.bernoulli(k, shape=(20,)), random.bernoulli(k, 0.5, (20,)),
+            random.gumbel_softmax(k, logits), random.gumbel_softmax(k, logits, 1.0, False, 2),
+            random.uniform(k, (9,)), random.uniform(k, (9,), "float32", 0.0, 1.0),
+        ],
+        KEY,
+    )  # fmt: skip
+    for default, said in zip(found[::2], found[1::2], strict=True):
+        np.testing.assert_array_equal(default, said)
+    for shape, wanted in ((None, (2,)), ((3, 4), (3, 4, 2))):
+        assert random.dirichlet(ted.asarray(KEY), A, shape).shape == wanted
+
+
+def test_numbers_of_64_bits_are_made_of_both_words() -> None:
+    found = run(lambda k: [random.normal(k, (5,), "float64"), random.uniform(k, (5,), "float64"),
+                           random.exponential(k, (5,), "float64")], KEY)  # fmt: skip
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(True):
+        drawn = (jax.random.normal, jax.random.uniform, jax.random.exponential)
+        wanted = [f(KEY, (5,), "float64") for f in drawn]
+    for one, other in zip(found, map(np.asarray, wanted), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
 @pytest.mark.parametrize(("dtype", "far"), [("float32", 1e-5), ("float64", 1e-9)])
 def test_the_inverse_of_the_error_function_is_that_of_scipy(dtype: str, far: float) -> None:
     ends = 1 - np.logspace(-16 if dtype == "float64" else -7, -1, 80)

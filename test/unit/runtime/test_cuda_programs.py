@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ted.codegen.manifest import ArraySpec, Launch, Pointer
+from ted.codegen.manifest import ArraySpec, Constant, Launch, Pointer
 from ted.errors import ExecutionError
 from ted.runtime.cuda.arguments import device_array
 from ted.runtime.cuda.arrays import DeviceArray, empty
@@ -239,6 +240,16 @@ def test_memory_of_dropped_results_is_used_again_and_counted(gpu) -> None:
     gc.collect()
     assert usage.used == 0
     assert f.manifest.peak_bytes == 32 + 288
+
+
+def test_constants_lie_apart_at_aligned_places(gpu) -> None:
+    _, table = picking().constants
+    gpu[0].log.clear()
+    given = replace(picking(), constants=(Constant("unused", bytes(300)), table))
+    f = Program(given)
+    (_, first, size, *_), (_, second, *_) = (entry for entry in gpu[0].log if entry[0] == "HtoD")
+    assert (first % 256, second - first, size) == (0, 512, 300)
+    assert f(2)[0].numpy() == 3.0
 
 
 def test_constants_and_modules_go_with_the_program(gpu) -> None:
