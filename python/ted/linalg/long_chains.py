@@ -109,7 +109,8 @@ def _before(value: ir.Value) -> ir.Value | None:
     op = defining(value)
     if op is not None:
         return _destination(op, ir.OpResult(value).result_number)
-    block, number = value.owner, ir.BlockArgument(value).arg_number
+    argument = ir.BlockArgument(value)
+    block, number = argument.owner, argument.arg_number
     loop = block.owner.operation
     arguments = len(block.arguments) - number
     return loop.operands[len(loop.operands) - arguments] if loop.name == "scf.for" else None
@@ -226,7 +227,9 @@ def _left(part: Sequence[ir.Operation]) -> list[ir.Value]:
 
 def _in_block(op: ir.Operation, block: ir.Block) -> ir.Operation:
     while op.block != block:
-        op = op.parent.operation
+        parent = op.parent
+        assert parent is not None, "what uses a value of a block is in it"
+        op = parent.operation
     return op
 
 
