@@ -16,10 +16,14 @@ import numpy as np
 from ted.runtime.calls import declined
 
 Direct = Callable[..., Any]
+_TEXTS = {str}
 
 
 class Form(NamedTuple):
-    """A tuple, list or dict of arrays (None) and other forms; `parts` is None for arrays alone."""
+    """A tuple, list or dict of arrays (None) and other forms; `parts` is None for arrays alone.
+
+    Keys of dicts are texts.
+    """
 
     kind: type
     names: tuple[Any, ...] | None  # of a dict
@@ -64,8 +68,8 @@ def _collect(nest: Any, form: Form, into: list[Any]) -> bool:
     if type(nest) is not kind or len(nest) != count:
         return False
     if names is not None:
-        if tuple(nest) != names:
-            return False
+        if tuple(nest) != names or not _TEXTS.issuperset(map(type, nest)):
+            return False  # a key of another type may be equal, as True is to 1
         nest = nest.values()
     if parts is None:
         into.extend(nest)

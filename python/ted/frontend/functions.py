@@ -29,6 +29,7 @@ from ted.frontend.trees import (
     Tree,
     flatten,
     is_nest,
+    keys_key,
     nester,
     opened,
     static,
@@ -96,6 +97,10 @@ class Signature:
     leaves: tuple[Any, ...]
     names: tuple[str, ...]
     tree: Tree
+    keys: Any = field(init=False, repr=False)  # with their types: 1 == True, as keys of dicts
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keys", self.tree.typed_keys)
 
     def with_constants(self, positions: Collection[int]) -> Signature:
         """The signature of calls with the numbers of this one at some leaves."""
@@ -209,7 +214,8 @@ def call_key(nest: Any, arrays: list[Any]) -> Any:
         arrays.append(nest)
         return shape, dtype
     if isinstance(nest, dict):
-        return kind, tuple(nest), tuple([call_key(v, arrays) for v in nest.values()])
+        values = tuple([call_key(v, arrays) for v in nest.values()])
+        return kind, keys_key(tuple(nest)), values
     if isinstance(nest, (tuple, list)):
         return kind, tuple([call_key(v, arrays) for v in nest])
     found = opened(nest)

@@ -45,6 +45,11 @@ def static_key(value: Any) -> Any:
     return type(value), str(value) if is_zero else value
 
 
+def keys_key(keys: tuple[Any, ...]) -> Any:
+    """The same for the keys of a dict, which are texts nearly always."""
+    return keys if {*map(type, keys)} <= {str} else static_key(keys)
+
+
 @dataclass(frozen=True)
 class Tree:
     """The shape of a nest: its kind, its keys and its children; a leaf has kind None.
@@ -61,6 +66,11 @@ class Tree:
     def size(self) -> int:
         """The number of leaves."""
         return 1 if self.kind is None else sum(child.size for child in self.children)
+
+    @property
+    def typed_keys(self) -> Any:
+        """The keys of all levels, which trees of one program have in common with their types."""
+        return keys_key(self.keys), tuple([c.typed_keys for c in self.children if c.keys])
 
     def __str__(self) -> str:
         """Like `{w: *, layers: [*, *]}`, and `Layer{w: *, act='tanh'}` with a static field."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,34 @@ def test_each_call_has_its_own_numbers_whatever_the_latest_was() -> None:
         for _ in range(2):
             found = f(nest)
             np.testing.assert_allclose(found, weighted(nest), rtol=1e-6)
+
+
+class Number(enum.IntEnum):
+    """A key that is equal to a number."""
+
+    ONE = 1
+
+
+class Text(str):
+    """A key that is equal to a text."""
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        (1, True, 1.0, Number.ONE, np.int64(1)),
+        (0.0, -0.0),
+        ("a", Text("a")),
+        ((1, "a"), (True, "a")),
+    ],
+)
+def test_keys_that_are_equal_and_of_another_type_are_others(keys: tuple[Any, ...]) -> None:
+    f = ted.function(lambda nest: {k: [v * 2.0] for k, v in nest.items()})
+    for key in (*keys, *keys[::-1]):
+        for _ in range(3):
+            ((found, values),) = f({key: A}).items()
+            assert (type(found), repr(found)) == (type(key), repr(key))
+            np.testing.assert_array_equal(values[0], A * 2)
 
 
 def test_results_come_in_nests_of_their_own() -> None:
