@@ -105,23 +105,17 @@ def _windowed(rank: int) -> Function:
         x: Any, window: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1,
         ceil: bool = False, **options: Any,
     ) -> Any:  # fmt: skip
-        each = [_spread(v, rank) for v in (window, stride or window, padding, dilation)]
+        each = (window, stride or window, padding, dilation)
         return inner(x, *each, layout=layout, ceil_mode=ceil, **options)
 
     return _largest(pool, rank)
-
-
-def _spread(value: Any, rank: int) -> tuple[int, ...]:
-    """A number for each dim of one for all."""
-    parts = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-    return parts * rank if len(parts) == 1 else parts
 
 
 def _in_parts(rank: int) -> Function:
     inner, layout = getattr(ted.nn, f"adaptive_max_pool{rank}d"), ("NCHW", "NCDHW")[rank - 2]
 
     def pool(x: Any, size: Any, **options: Any) -> Any:
-        return inner(x, _spread(size, rank), layout=layout, **options)
+        return inner(x, size, layout=layout, **options)
 
     return _largest(pool, rank)
 

@@ -108,7 +108,13 @@ def test_recurrent_models_agree_with_torch(name: str) -> None:
 
 @pytest.mark.parametrize(
     "model",
-    [nn.LSTM(3, 2), nn.GRU(3, 2), nn.RNN(3, 2), _Writer(), nn.GRU(3, 2, 2, bidirectional=True)],
+    [
+        nn.LSTM(3, 2),
+        nn.GRU(3, 2),
+        nn.RNN(3, 2),
+        _Writer(),
+        nn.GRU(3, 2, 2, False, bidirectional=True),
+    ],
 )
 def test_programs_do_not_grow_with_time(model: nn.Module) -> None:
     def size(steps: int) -> int:
