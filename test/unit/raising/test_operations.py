@@ -385,11 +385,9 @@ def test_each_comparison_of_floats_is_an_order(way: str) -> None:
     np.testing.assert_array_equal(found, np.sort(ROW)[:: -1 if "g" in way else 1])
 
 
-@pytest.mark.parametrize("way", ["lt", "le", "gt", "ge"])
-def test_a_comparison_may_say_where_nan_goes(way: str) -> None:
-    """Behind all others where the order rises, before them where it falls."""
-    first, last = ("a", "b") if way.startswith("l") else ("b", "a")
-    text = SORTED.format("f64", "cmpf olt").replace(
+def placed(way: str, first: str, last: str) -> str:
+    """A sort that compares floats, and where one is NaN says whether that is `last`."""
+    return SORTED.format("f64", "cmpf olt").replace(
         "    %c = arith.cmpf olt, %a, %b : f64\n",
         f"""    %t = arith.constant true
     %p = arith.cmpf o{way}, %a, %b : f64
@@ -400,9 +398,17 @@ def test_a_comparison_may_say_where_nan_goes(way: str) -> None:
     %q = arith.select %n, %f, %p : i1
     %c = arith.select %p, %t, %q : i1\n""",
     )
+
+
+@pytest.mark.parametrize("way", ["lt", "le", "gt", "ge"])
+def test_a_comparison_may_say_where_nan_goes(way: str) -> None:
+    """Behind all others where the order rises, before them where it falls."""
+    ends = ("a", "b") if way.startswith("l") else ("b", "a")
     x = np.array([2.0, np.nan, -1, np.inf, 3, -np.inf])
-    (found,) = interpreted(imported(text), [x])
+    (found,) = interpreted(imported(placed(way, *ends)), [x])
     np.testing.assert_array_equal(found, np.sort(x)[:: -1 if "g" in way else 1])
+    with pytest.raises(TedError, match=r"tm_tensor.sort: the comparison must be"):
+        imported(placed(way, *ends[::-1]))
 
 
 @pytest.mark.parametrize("way", ["slt", "sle", "sgt", "sge"])
