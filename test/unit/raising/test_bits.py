@@ -104,6 +104,21 @@ def test_a_random_mantissa_behind_an_exponent_is_one_sum(kind: str) -> None:
         assert "select" not in str(to_module(raised.system))
 
 
+@pytest.mark.parametrize("shift", [7, 8, 10])
+def test_what_reaches_into_the_exponent_is_no_mantissa(shift: int) -> None:
+    text = f"""func.func @main(%x: tensor<4xui32>) -> tensor<4xf32> {{
+      %k = stablehlo.constant dense<{shift}> : tensor<4xui32>
+      %one = stablehlo.constant dense<{0x3F800000}> : tensor<4xui32>
+      %0 = stablehlo.shift_right_logical %x, %k : tensor<4xui32>
+      %1 = stablehlo.or %0, %one : tensor<4xui32>
+      %2 = stablehlo.bitcast_convert %1 : (tensor<4xui32>) -> tensor<4xf32>
+      return %2 : tensor<4xf32>
+    }}"""
+    x = np.array([0, 12345678, 2**31 + 77777, 2**30 + 5], "u4")
+    mine = run(lambda x: [from_mlir(text)(x)], x)[0]
+    np.testing.assert_array_equal(mine, ((x >> shift) | 0x3F800000).astype("u4").view("f4"))
+
+
 def test_signs_and_kinds_of_floats() -> None:
     with_nan = np.append(FLOATS[:-1], np.float32(np.nan))
     signed = found("math.copysign %a0, %a1 : {0}", "f32", FLOATS, FLOATS[::-1].copy())
