@@ -104,7 +104,7 @@ def test_a_random_mantissa_behind_an_exponent_is_one_sum(kind: str) -> None:
         assert "select" not in str(to_module(raised.system))
 
 
-@pytest.mark.parametrize("shift", [7, 8, 10])
+@pytest.mark.parametrize("shift", [1, 7, 10])
 def test_what_reaches_into_the_exponent_is_no_mantissa(shift: int) -> None:
     text = f"""func.func @main(%x: tensor<4xui32>) -> tensor<4xf32> {{
       %k = stablehlo.constant dense<{shift}> : tensor<4xui32>
