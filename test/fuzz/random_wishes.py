@@ -23,7 +23,7 @@ from fuzz.cases import random_case
 from fuzz.comparison import compare
 from fuzz.outcomes import Outcome
 from support.in_process import compiling_here
-from ted.api import cpu_functions, cuda_compiling
+from ted.api import cpu_lowerings, cuda_compiling
 from ted.codegen import splitting
 from ted.cpu import strategies as cpu_strategies
 from ted.cpu import ted_choose_loops
@@ -182,7 +182,7 @@ def wishing(wishes: Wishes) -> Iterator[None]:
         (ted_choose_kernels, "every", lambda *a: wishes.seen(kernels(*a))),
         (ted_choose_kernels, "annotate", lambda o, c: wishes.at(o, c, gpu_strategies.TABLE)),
         (ted_choose_rows, "note", wishes.of_rows),
-        (cpu_functions, "run_stages", partial(early, cpu_functions.run_stages)),
+        (cpu_lowerings, "run_stages", partial(early, cpu_lowerings.run_stages)),
         *((module, "run_text", partial(early, module.run_text))
           for module in (splitting, cuda_compiling)),
     )  # fmt: skip

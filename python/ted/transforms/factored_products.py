@@ -22,6 +22,7 @@ from ted.transforms.contraction_order import Dims, Network, Step
 from ted.transforms.pairwise_sums import PairwiseSum
 from ted.transforms.sums_of_products import Factors, product
 
+SMALL = 2**20  # elements of a tensor that caches hold: sums may be that large, whatever is read
 LARGEST_COUNT = 2**31  # of points that are counted: what every type holds, floats to their rounding
 
 
@@ -61,7 +62,7 @@ class FactoredProduct:
             return None
         dims = tuple(f.dims for f in self.factors)
         result = self._own & frozenset().union(*dims)
-        return Network(dims, result, self.volume, self._limit).best()
+        return Network(dims, result, self.volume, max(SMALL, self._limit)).best()
 
     @property
     def pays(self) -> bool:

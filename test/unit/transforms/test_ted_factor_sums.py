@@ -17,6 +17,7 @@ from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import Equation, System, Tensor, topological
 from ted.ir.printing import format_system
 from ted.ir.scalar import dim, load
+from ted.transforms import factored_products
 from ted.transforms.ted_factor_sums import factor_sums
 from ted.transforms.ted_simplify import simplify
 
@@ -197,6 +198,16 @@ def test_an_operand_that_is_too_large_to_store_makes_no_contraction() -> None:
     )
     system = System((x.node, z.node, w.node, v.node), (y.node,))
     assert factor_sums(system)[0].outputs == system.outputs
+
+
+@pytest.mark.parametrize(("held", "pays"), [(128, True), (127, False)])
+def test_a_bilinear_form_is_two_sums_if_a_cache_holds_the_first(
+    held: int, pays: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(factored_products, "SMALL", held)
+    left, right, form = p("left", 8, 4), p("right", 8, 4), p("form", 4, 4, 4)
+    text = factored(ted.einsum("bi,oij,bj->bo", left, form, right))
+    assert ("einsum_factor" in text) == pays
 
 
 def test_a_sum_inside_of_a_recurrence_stays() -> None:
