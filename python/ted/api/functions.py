@@ -258,7 +258,8 @@ class Function(Decorator):
         signature = signature.with_constants(leaves)
         if signature not in self._compiled:
             traced = traced or trace_signature(self._fn, signature)
-            self._compiled[signature] = self._compile(with_stored_types(traced), signature)
+            found = self._compile(with_stored_types(traced), signature)
+            self._compiled.setdefault(signature, found)  # another thread may have been first
         return self._compiled[signature], constants
 
     def _compile(self, traced: Trace, signature: Signature) -> Compiled:

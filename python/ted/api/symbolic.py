@@ -132,7 +132,8 @@ class SymbolicFunction(Generic[Function]):
     def _for(self, values: Mapping[str, int]) -> Function:
         key = tuple(values.values())
         if key not in self._built:
-            self._built[key] = self._build(specialise(self.system, values))
+            found = self._build(specialise(self.system, values))
+            self._built.setdefault(key, found)  # another thread may have been first
         return self._built[key]
 
     # ---- the sizes from the arrays ---------------------------------------------------------------

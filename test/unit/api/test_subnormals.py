@@ -305,6 +305,25 @@ def test_a_function_that_met_them_says_so_once(
     assert len(said(caplog)) == 1
 
 
+def of_any_size() -> Callable[..., Any]:
+    x = ted.placeholder((ted.size("n"),), "float32", name="x")
+    return ted.compile([x], x * 0.7)
+
+
+@flagged
+@pytest.mark.parametrize("make", [lambda: ted.function(lambda x: x * 0.7), of_any_size])
+def test_first_calls_of_several_threads_say_so_once(
+    make: Callable[[], Callable[..., Any]], caplog: pytest.LogCaptureFixture
+) -> None:
+    f, x, begin = make(), small((7,), "f4"), threading.Barrier(4)
+    threads = [threading.Thread(target=lambda: (begin.wait(), f(x))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(said(caplog)) == 1
+
+
 @flagged
 def test_functions_of_batches_and_of_files_say_so_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
