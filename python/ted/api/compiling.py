@@ -97,9 +97,8 @@ def compile_sizes(
     def build(known: System) -> Compilation:
         return compile_system(known, single, donated, options, has_notes)
 
-    notice = SubnormalNotice(
-        system.name, options.subnormals
-    )  # one, for programs of a few rows each
+    # One, for programs of a few rows each.
+    notice = SubnormalNotice(system.name, options.subnormals)
 
     def rows(known: System, in_place: Mapping[int, int]) -> BoundFunction:
         program = known_program(known, options=options, in_place=in_place)

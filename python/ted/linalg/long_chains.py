@@ -237,7 +237,7 @@ def _in_block(op: ir.Operation, block: ir.Block) -> ir.Operation:
 
 
 def _outline(part: Sequence[ir.Operation], name: str, module: ir.Module) -> None:
-    taken, left = _taken(part), _left(part)
+    taken, left, inside = _taken(part), _left(part), set(part)
     place = part[0].location
     kind = ir.FunctionType.get([v.type for v in taken], [v.type for v in left])
     with place, ir.InsertionPoint.at_block_begin(module.body):
@@ -249,16 +249,13 @@ def _outline(part: Sequence[ir.Operation], name: str, module: ir.Module) -> None
         end = func.ReturnOp(left).operation
     for value, result in zip(left, call.results, strict=True):
         for use in list(value.uses):
-            if use.owner.operation != end and _is_outside(use.owner.operation, part, call):
-                use.owner.operation.operands[use.operand_number] = result
+            user = use.owner.operation
+            if user != end and _in_block(user, call.block) not in inside:
+                user.operands[use.operand_number] = result
     known = dict(zip(taken, block.arguments, strict=True))
     for op in part:
         op.move_before(end)
         use_known(op, known)
-
-
-def _is_outside(op: ir.Operation, part: Sequence[ir.Operation], call: ir.Operation) -> bool:
-    return _in_block(op, call.block) not in set(part)
 
 
 def _inline(call: ir.Operation, part: func.FuncOp) -> None:

@@ -267,8 +267,8 @@ def bind(
     try:
         kept = code if owner is None else (code, owner)
         notice = notice or SubnormalNotice(name, subnormals)
-        code = subnormals_code(subnormals)
-        kernel = Kernel(address, tuple(specs), kept, threads or 0, code, notice)
+        small = subnormals_code(subnormals)
+        kernel = Kernel(address, tuple(specs), kept, threads or 0, small, notice)
     except (OverflowError, ValueError) as error:
         raise CompileError(f"{name}: an argument cannot be an array: {error}") from error
     return bound(kernel, inputs, outputs, name, accesses or {}, donated or {}, constants)
