@@ -45,7 +45,7 @@ def test_a_fault_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(scalars._ROWS, "arith.divsi", lambda _, a: scalar.floordiv(*a))
 
     def check_some() -> None:
-        for seed in range(1, 121, 2):
+        for seed in range(1, 241, 2):
             check_imported(seed)
 
     with pytest.raises(AssertionError):

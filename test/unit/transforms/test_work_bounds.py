@@ -196,7 +196,7 @@ BOUNDS: dict[str, tuple[Make, float]] = {
     **{f"choices between {n}": (lambda n=n: window(chosen, n), 2.0) for n in (4, 12)},
     **{f"powers of {n}": (lambda n=n: window(lambda u, v: u**v, n), 3.0) for n in (4, 12)},
     "clipped product of 12": (lambda: window(lambda u, v: ted.clip(u * v, -1, 1), 12), 4.0),
-    **{f"hypotenuse of {n}": (lambda n=n: window(ted.hypot, n), 2.0) for n in (5, 9)},
+    **{f"hypotenuse of {n}": (lambda n=n: window(ted.hypot, n), 3.0) for n in (5, 9)},
     "maximum shared by ties": (lambda: ted.max(p("x", 6, 40), axis=1, ties="even"), 4.0),
     "minimum shared by ties": (lambda: ted.min(p("x", 6, 40), axis=1, ties="even"), 4.0),
     "scattered maximum": (lambda: greatest_of_groups(lambda v: v), 4.0),
