@@ -204,8 +204,8 @@ class _Group:
             return False
         # A fill goes along only past what has nothing to do with its memory.
         self.fills = [f for f in self.fills if self.known.effects[f].may_swap(found)]
-        if op.name == "linalg.fill" and not self.is_other(op):
-            self.fills.append(op)
+        if op.name == "linalg.fill":  # with a wish, too, which each has once it is chosen
+            self.fills += [] if self.is_other(op) else [op]
             return True
         # What the group reads stays as long as it did.
         return all(isinstance(m, ir.BlockArgument) for m in self.effects.reads)

@@ -105,11 +105,11 @@ def _loops_of(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
 
 
 def has_steps(loop: ir.Operation) -> bool:
-    """Whether a loop, which is serial itself, has loops side by side that are parallel."""
+    """Whether a loop, which is serial itself, has parallel ones that threads cannot go through.
+
+    They stand side by side, or are so in each turn alone.
+    """
     if PARALLEL in loop.attributes or len(loop.results):
         return False
-    return bool(_marked([loop])) and not chain_of([loop], is_marked=True)
-
-
-def _marked(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
-    return candidates(operations, is_marked=True)
+    is_around = any(PARALLEL in inner.attributes for inner in found_inside(loop, "scf.for"))
+    return is_around and not chain_of([loop], is_marked=True)

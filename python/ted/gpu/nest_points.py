@@ -12,12 +12,14 @@ from ted.errors import CompileError
 from ted.gpu.bodies import Work, work_of
 from ted.gpu.dead_fills import STRUCTURED
 from ted.gpu.reductions import one_result
-from ted.linalg.loops import PARALLEL
+from ted.linalg.loops import PARALLEL, PARALLEL_INSIDE
 from ted.mlir import arith, ir, scf
 from ted.mlir.building import constant
 from ted.mlir.index_values import Range, range_of
 from ted.mlir.queries import constant_of, copied_with, is_inside
 from ted.mlir.queries import operations as found_inside
+
+_MARKS = frozenset((PARALLEL, PARALLEL_INSIDE))
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,16 @@ def chain_of(operations: Sequence[ir.Operation], *, is_marked: bool) -> list[Cou
 
 
 def candidates(operations: Sequence[ir.Operation], *, is_marked: bool) -> list[ir.Operation]:
-    """Loops, or those with the mark, in the order of the text, outer ones before inner ones."""
+    """Loops, or those with the mark, in the order of the text, outer ones before inner ones.
+
+    A mark says nothing of what is around the loop: the next turn of a loop that goes through time
+    may read what other threads write in this one.
+    """
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
+        if is_marked and op.name == "scf.for" and _MARKS.isdisjoint(op.attributes):
+            return ir.WalkResult.SKIP
         is_unit = op.name == "scf.for" and constant_of(op.operands[2]) == 1
         fits = PARALLEL in op.attributes or not is_marked
         if is_unit and fits and not len(op.results):

@@ -10,8 +10,8 @@ After:  T[i, j] += a[i, r] * b[r, j];  T[i, j] += c[i, r] * d[r, j]
 An equation changes if it takes at most half of its points then, or becomes contractions with no
 more operations.  No tensor is made that is larger than those that it reads and writes, and than
 caches hold.  Values that are added get equations of their own only if one is a contraction, and
-each of them is one or takes at most half of the points.  Equations of recurrences stay, those too about which somebody
-asks for something, and those in types that a tensor would round.
+each of them is one or takes at most half of the points.  Equations of recurrences stay, those too
+about which somebody asks for something, and those in types that a tensor would round.
 
 For floats this is another order of multiplications and additions (docs/design.md, section 4).
 """

@@ -36,6 +36,27 @@ def looped(x, w):
     return ted.while_loop(lambda h: ted.sum(h) < 1.0, body, x, 4)
 
 
+def turned(x, shift=16):
+    """Each point reads another one of the step before, in another warp."""
+    last = x.shape[1] - shift
+
+    def place(h, t, i):
+        row = ted.where(i < last, h[t - 1, i + shift], h[t - 1, (i + shift) % x.shape[1]])
+        return ted.where(t >= 1, row * x[t, i] + x[t, i], x[t, i])
+
+    return ted.recurrence(x.shape, place, x.dtype)
+
+
+def turned_round(x):
+    """The same by one subscript, of which loops over scalars are made."""
+    n = x.shape[1]
+
+    def place(h, t, i):
+        return ted.where(t >= 1, h[t - 1, (i + n // 2) % n] * x[t, i] + x[t, i], x[t, i])
+
+    return ted.recurrence(x.shape, place, x.dtype)
+
+
 CASES = {
     "cumsum": (lambda x: ted.cumsum(x, 0), [(5, 3)]),
     "cumprod": (lambda x: ted.cumprod(x, 1, True), [(5, 3)]),
@@ -47,8 +68,10 @@ CASES = {
     "by_data": (by_data, [(5, 3)]),
     "scan": (scanned, [(5, 3), (3, 3)]),
     "loop": (looped, [(3,), (3, 3)]),
+    "turned": (turned, [(3, 33)]),
+    "turned round": (turned_round, [(3, 33)]),
 }
-FAST = ("cumsum", "solve", "rnn")
+FAST = ("cumsum", "solve", "rnn", "turned round")
 
 
 @pytest.mark.fast(1)
@@ -79,6 +102,18 @@ def test_steps_compute_what_the_equations_say(
     for found, want in zip(results, expected, strict=True):
         scale = max(1.0, np.abs(want).max())
         np.testing.assert_allclose(found, want, rtol=0, atol=tolerance * scale)
+
+
+def test_pieces_pass_fills_that_have_kernels_of_their_own() -> None:
+    """What is chosen stands at the fills when the kernels are made, and changes nothing."""
+    start, rows, head = (ted.placeholder(s, "float64") for s in ((3,), (3, 3), (3,)))
+    y = ted.scan(lambda h, row: (row + h, h), start, rows, reverse=True)[0]
+    slope = ted.differentiate(ted.cbrt(y * y + 0.5), [start], head)
+    arrays = [RNG.normal(size=s) for s in ((3,), (3, 3), (3,))]
+    found = run_manifest(manifest_of([start, rows, head], slope), arrays)[0]
+    total = arrays[0] + arrays[1].sum(0)
+    wanted = arrays[2] * 2 * total / (3 * np.cbrt(total * total + 0.5) ** 2)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
 def test_running_sums_are_not_launched_step_by_step() -> None:
