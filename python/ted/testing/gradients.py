@@ -79,7 +79,6 @@ def check_grads(
     for name, given in (("evaluate", evaluate), ("derive", derive), ("push", push)):
         if given is not None:
             check_callable(given, f"check_grads: {name}")
-    seed = integer(seed, "check_grads: seed") % 2**64
     whose = evaluate, derive, push
     _compare("check_grads", function, args, order, modes, seed, tolerance, whose)
 
@@ -97,7 +96,7 @@ def _compare(
         outputs, inputs = traced(function, list(args), arrays, what=who)
     else:
         outputs, inputs = nodes(function[0], who), nodes(function[1], who)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(integer(seed, f"{who}: seed") % 2**64)
     functions: list[Function] = [(inputs, outputs, arrays)]
     for level in range(1, order + 1):
         checks = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ted
-from ted.errors import DerivativeError
+from ted.errors import DerivativeError, FrontendError
 from ted.testing import check_grads, check_vjp
 from ted.testing.gradients import paired
 
@@ -230,6 +230,8 @@ def test_messages_name_the_function_that_was_called() -> None:
         check_vjp(ted.sin, wrong, np.ones(2))
     with pytest.raises(DerivativeError, match=r"^check_vjp: a float output and a float argument"):
         check_vjp(lambda x: x, wrong, [np.ones(2, "int32")])
+    with pytest.raises(FrontendError, match=r"^check_vjp: seed"):
+        check_vjp(ted.sin, wrong, [np.ones(2)], seed="seven")
     with pytest.raises(DerivativeError, match=r"^check_grads: order 1: the VJP equals central"):
         check_grads(paired(ted.sin, wrong), [np.ones(2)])
 
