@@ -14,12 +14,14 @@ from ted.gpu.dead_fills import STRUCTURED
 from ted.gpu.reductions import one_result
 from ted.linalg.loops import PARALLEL, PARALLEL_INSIDE
 from ted.mlir import arith, ir, scf
+from ted.mlir.aliasing import VIEWS, root
 from ted.mlir.building import constant
 from ted.mlir.index_values import Range, range_of
 from ted.mlir.queries import constant_of, copied_with, is_inside
 from ted.mlir.queries import operations as found_inside
 
 _MARKS = frozenset((PARALLEL, PARALLEL_INSIDE))
+_SUBSCRIPTS = {"memref.load": 1, "memref.store": 2}  # where they begin
 
 
 @dataclass(frozen=True)
@@ -64,10 +66,8 @@ def candidates(operations: Sequence[ir.Operation], *, is_marked: bool) -> list[i
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if is_marked and op.name == "scf.for" and _MARKS.isdisjoint(op.attributes):
-            return ir.WalkResult.SKIP
         is_unit = op.name == "scf.for" and constant_of(op.operands[2]) == 1
-        fits = PARALLEL in op.attributes or not is_marked
+        fits = not is_marked or (PARALLEL in op.attributes and _is_so_through_time(op, operations))
         if is_unit and fits and not len(op.results):
             found.append(op)
         return ir.WalkResult.ADVANCE
@@ -75,6 +75,53 @@ def candidates(operations: Sequence[ir.Operation], *, is_marked: bool) -> list[i
     for op in operations:
         op.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
+
+
+def _is_so_through_time(loop: ir.Operation, operations: Sequence[ir.Operation]) -> bool:
+    """Whether the turns of a parallel loop stay apart in all turns of the loops around it."""
+    around, inner = None, loop
+    while inner not in operations:
+        parent = inner.parent
+        assert parent is not None, "it is inside of one of these"
+        inner = parent.operation
+        if inner.name == "scf.for" and _MARKS.isdisjoint(inner.attributes):
+            around = inner
+    return around is None or _stay_apart(loop, around)
+
+
+def _stay_apart(loop: ir.Operation, around: ir.Operation) -> bool:
+    """Whether what is written is met at the counter of the loop, by one subscript of all."""
+    counter = loop.regions[0].blocks[0].arguments[0]
+    met: dict[ir.Value, list[list[ir.Value]]] = {}
+    written: set[ir.Value] = set()
+    unknown: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        memories = [v for v in op.operands if isinstance(v.type, ir.MemRefType)]
+        if op.name in _SUBSCRIPTS:
+            met.setdefault(memories[0], []).append(list(op.operands)[_SUBSCRIPTS[op.name] :])
+            written.update(memories if op.name == "memref.store" else ())
+        elif memories and op.name not in VIEWS:
+            unknown.append(op)
+        return ir.WalkResult.ADVANCE
+
+    around.walk(visit)
+    if unknown:
+        return False
+    roots = {root(memory) for memory in written}
+    for memory, subscripts in met.items():
+        if root(memory) not in roots or _is_of(loop, root(memory)):
+            continue
+        if memory not in written or len([m for m in met if root(m) == root(memory)]) > 1:
+            return False
+        if not any(all(s == counter for s in place) for place in zip(*subscripts, strict=True)):
+            return False
+    return True
+
+
+def _is_of(loop: ir.Operation, memory: ir.Value) -> bool:
+    """Whether each turn of a loop has memory of its own."""
+    return not isinstance(memory.owner, ir.Block) and is_inside(memory.owner.operation, loop)
 
 
 def _expanded(copies: Sequence[ir.Operation]) -> list[ir.Operation]:

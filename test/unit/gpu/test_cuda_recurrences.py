@@ -33,7 +33,7 @@ def looped(x, w):
     def body(h):
         return ted.cond(h[0] > 0, lambda h: ted.tanh(h @ w) - 0.5, lambda h: h + 0.5, h)
 
-    return ted.while_loop(lambda h: ted.sum(h) < 1.0, body, x, 4)
+    return ted.while_loop(lambda h: ted.sum(h) < 1.0, body, x, 4, truncate=True)
 
 
 def turned(x, shift=16):
