@@ -27,7 +27,7 @@ class Form(NamedTuple):
 
     kind: type
     names: tuple[Any, ...] | None  # of a dict
-    count: int
+    size: int
     parts: tuple[Form | None, ...] | None
 
 
@@ -64,8 +64,8 @@ def _form_of(nest: Any) -> Form | None:
 
 def _collect(nest: Any, form: Form, into: list[Any]) -> bool:
     """Append the arrays of a nest of this form; whether it is one."""
-    kind, names, count, parts = form
-    if type(nest) is not kind or len(nest) != count:
+    kind, names, size, parts = form
+    if type(nest) is not kind or len(nest) != size:
         return False
     if names is not None:
         if tuple(nest) != names or not _TEXTS.issuperset(map(type, nest)):
