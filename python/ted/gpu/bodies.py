@@ -160,11 +160,6 @@ def _copy(op: ir.Operation) -> Work:
     return Work(shape, (True,) * len(shape), (given,), (Operand(target, identity),), None)
 
 
-def byte_width(element: ir.Type) -> int:
-    """Bytes of an element in memory."""
-    return max(1, getattr(element, "width", 64) // 8)
-
-
 def steps_along(operand: Operand, dim: int) -> int:
     """By how many elements an access moves when a dim advances; FAR when it depends."""
     address = operand.address

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ted.gpu.bodies import byte_width
 from ted.gpu.launching import Launch, only_if
 from ted.gpu.points import below, plus, times
 from ted.linalg.contractions import element_strides
@@ -18,6 +17,7 @@ from ted.machine import ACCESS_BYTES, WARP
 from ted.mlir import arith, gpu, ir, memref, nvvm
 from ted.mlir.building import constant
 from ted.mlir.combining import Combiner
+from ted.mlir.scalars import byte_width
 
 SHARED = "#gpu.address_space<workgroup>"
 OWN_MEETINGS = 8  # those of a kernel that have memory of their own

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
 from ted.domain.linear import Form, dot, term
-from ted.gpu.bodies import byte_width
 from ted.linalg.contractions import element_strides
 from ted.machine import ACCESS_BYTES
 from ted.mlir import arith, ir, memref
 from ted.mlir.aliasing import VIEWS, root
 from ted.mlir.building import constant
 from ted.mlir.queries import defining
+from ted.mlir.scalars import byte_width
 
 DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 

@@ -34,7 +34,6 @@ from ted.codegen.manifest import (
 )
 from ted.domain.linear import Form, term
 from ted.errors import CompileError
-from ted.gpu.bodies import byte_width
 from ted.gpu.flat_views import view_start
 from ted.gpu.tensor_map_values import CAST, tensor_map_of
 from ted.mlir import func, ir
@@ -42,6 +41,7 @@ from ted.mlir.aliasing import VIEWS
 from ted.mlir.dense_elements import numbers_of
 from ted.mlir.index_values import form_of
 from ted.mlir.queries import constant_of, defining
+from ted.mlir.scalars import byte_width
 
 ERRORS_ARGUMENT = "ted.errors"  # attribute of the argument that is the error flag
 _IGNORED = (

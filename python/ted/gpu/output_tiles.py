@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from ted.gpu.bodies import Values, byte_width
+from ted.gpu.bodies import Values
 from ted.gpu.cooperative_groups import Team
 from ted.gpu.disjoint_stores import Piece, Pieces
 from ted.gpu.flat_views import flat_view_of
@@ -26,7 +26,7 @@ from ted.gpu.strided_boxes import Side
 from ted.machine import ACCESS_BYTES, STATIC_SHARED_BYTES, WARP
 from ted.mlir import arith, ir, memref, vector
 from ted.mlir.building import constant
-from ted.mlir.scalars import conditional
+from ted.mlir.scalars import byte_width, conditional
 
 MOST_ELEMENTS = 32  # of a cell along the last dim
 MOST_CLASSES = 64  # residues of the other dims

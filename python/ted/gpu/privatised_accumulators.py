@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-from ted.gpu.bodies import Values, byte_width, work_of
+from ted.gpu.bodies import Values, work_of
 from ted.gpu.collapsing import collapsed
 from ted.gpu.cooperative_groups import Team
 from ted.gpu.launching import Launch, launch, only_if
@@ -28,6 +28,7 @@ from ted.mlir.building import constant
 from ted.mlir.combining import Combiner, combiner_of
 from ted.mlir.generic import empty_generic
 from ted.mlir.queries import defining
+from ted.mlir.scalars import byte_width
 
 MOST_PARTS = 16  # of a copy that does not fit: each looks at every update
 MOST_WARPS = 8  # of a block

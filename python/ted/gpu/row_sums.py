@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ted.gpu.bodies import byte_width
 from ted.gpu.row_groups import team_of, works_of
 from ted.gpu.row_loops import RowLoop, is_by_row, row_loop, row_of
 from ted.linalg.contractions import MARK
@@ -26,6 +25,7 @@ from ted.mlir.dependences import Dependences
 from ted.mlir.filling import build_fill
 from ted.mlir.generic import Generic, empty_generic, generic_of, set_maps, set_reductions
 from ted.mlir.queries import defining
+from ted.mlir.scalars import byte_width
 
 LEAST_ROWS = 6  # of a group: its accumulators are written once and read once for all of them
 # What is on its way to and from memory at one time, so that waiting for it does not matter.

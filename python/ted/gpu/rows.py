@@ -13,7 +13,7 @@ from dataclasses import replace
 from math import prod
 
 from ted.errors import CompileError
-from ted.gpu.bodies import Work, byte_width, work_of
+from ted.gpu.bodies import Work, work_of
 from ted.gpu.cooperative_groups import Team
 from ted.gpu.dead_fills import known_starts, structured
 from ted.gpu.launching import launch, only_if
@@ -32,6 +32,7 @@ from ted.mlir.combining import combiners
 from ted.mlir.dependences import Dependences
 from ted.mlir.effects import Effects, effects_of
 from ted.mlir.queries import use_known
+from ted.mlir.scalars import byte_width
 
 
 def rows_of(op: ir.Operation) -> list[int]:

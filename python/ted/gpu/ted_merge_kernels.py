@@ -18,13 +18,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ted.gpu.bodies import byte_width
 from ted.gpu.contractions import MODULE, kernel_module
 from ted.machine import ACCESS_BYTES
 from ted.mlir import ir
 from ted.mlir.aliasing import donated_pairs
 from ted.mlir.locations import user_name
 from ted.mlir.queries import functions, operations, symbol_name
+from ted.mlir.scalars import byte_width
 
 THREADS_AT_ONCE = 1024  # of a multiprocessor: each may have 64 registers
 MOST_KEPT = 32  # elements of a thread

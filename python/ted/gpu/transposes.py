@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 
-from ted.gpu.bodies import Operand, Values, Work, byte_width, steps_along
+from ted.gpu.bodies import Operand, Values, Work, steps_along
 from ted.gpu.cooperative_groups import Team
 from ted.gpu.launching import Launch, launch, only_if
 from ted.gpu.points import below, delinearized, plus, times
 from ted.machine import SECTOR_BYTES, STATIC_SHARED_BYTES
 from ted.mlir import arith, ir, memref
+from ted.mlir.scalars import byte_width
 
 TILE = 32
 POINTS = TILE * TILE  # of any tile

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ted.gpu.bodies import Operand, Values, Work, byte_width, steps_along
+from ted.gpu.bodies import Operand, Values, Work, steps_along
 from ted.gpu.flat_views import flat_view_of
 from ted.gpu.points import plus
 from ted.linalg.contractions import element_strides
 from ted.machine import ACCESS_BYTES
 from ted.mlir import ir, vector
 from ted.mlir.affine_forms import dims_used
+from ted.mlir.scalars import byte_width
 
 
 def lanes_along(work: Work, dim: int) -> int:

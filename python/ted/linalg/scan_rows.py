@@ -25,7 +25,7 @@ from ted.linalg.storage_folding import Window, find_windows, read_from_window
 from ted.mlir import ir, scf, tensor
 from ted.mlir.affine_forms import dims_used, linear
 from ted.mlir.queries import defining, replace_op
-from ted.mlir.scalars import affine_value, element_bytes, element_type, index, shape_of
+from ted.mlir.scalars import affine_value, byte_width, element_type, index, shape_of
 from ted.mlir.strategies import Declined
 
 Values = list[ir.Value]
@@ -94,7 +94,7 @@ def _bytes_between_rows(body: ScanBody, axis: int) -> list[int]:
 
 def _bytes_behind(value: ir.Value, axis: int) -> int:
     """Of an index of a dim, in dense memory."""
-    return prod(shape_of(value)[axis + 1 :]) * element_bytes(value.type)
+    return prod(shape_of(value)[axis + 1 :]) * byte_width(element_type(value))
 
 
 def _overflows(body: ScanBody, kept: Mapping[int, Window], axes: Sequence[int]) -> bool:

@@ -17,7 +17,7 @@ from ted.ir.recurrences import UNBOUNDED
 from ted.linalg.data_reads import tensor_name
 from ted.mlir import ir
 from ted.mlir.queries import functions
-from ted.mlir.scalars import element_bytes
+from ted.mlir.scalars import byte_width
 
 ADDRESS_BITS = 47
 
@@ -76,4 +76,5 @@ def _has_no_memory(op: ir.Operation) -> bool:
 
 
 def _bytes(kind: ir.Type) -> int:
-    return prod(ir.RankedTensorType(kind).shape) * element_bytes(kind)
+    shaped = ir.RankedTensorType(kind)
+    return prod(shaped.shape) * byte_width(shaped.element_type)

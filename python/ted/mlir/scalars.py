@@ -98,9 +98,9 @@ def element_type(value: ir.Value) -> ir.Type:
     return ir.ShapedType(value.type).element_type
 
 
-def element_bytes(kind: ir.Type) -> int:
-    """Bytes of an element of a type of tensors or memrefs; of an index those of an address."""
-    return max(1, getattr(ir.ShapedType(kind).element_type, "width", 64) // 8)
+def byte_width(element: ir.Type) -> int:
+    """Bytes of an element in memory; of an index those of an address."""
+    return max(1, getattr(element, "width", 64) // 8)
 
 
 def shape_of(value: ir.Value) -> tuple[int, ...]:
