@@ -22,6 +22,7 @@ from ted.mlir.queries import (
     count_inputs,
     defining,
     functions,
+    in_block,
     operands_inside,
     operations,
     terminator,
@@ -161,7 +162,7 @@ def _slice_again(parts: Sequence[list[ir.Operation]], origins: _Origins) -> None
     for op in [op for op in number if _is_slice(op, origins)]:
         copies: dict[int, ir.Operation] = {}
         for use in _in_order(op):
-            user = _in_block(use.owner.operation, op.block)
+            user = in_block(use.owner.operation, op.block)
             mine = number.get(user, -1)
             if mine == number[op]:
                 continue
@@ -174,7 +175,7 @@ def _slice_again(parts: Sequence[list[ir.Operation]], origins: _Origins) -> None
 
 def _in_order(op: ir.Operation) -> list[ir.OpOperand]:
     """The uses of the result of an operation, in the order of the operations of its block."""
-    uses = [(use, _in_block(use.owner.operation, op.block)) for use in op.results[0].uses]
+    uses = [(use, in_block(use.owner.operation, op.block)) for use in op.results[0].uses]
     return [use for use, _ in sorted(uses, key=cmp_to_key(_by_place))]
 
 
@@ -221,16 +222,8 @@ def _left(part: Sequence[ir.Operation]) -> list[ir.Value]:
     block = part[0].block
     return [
         v for op in part for v in op.results
-        if any(_in_block(use.owner.operation, block) not in inside for use in v.uses)
+        if any(in_block(use.owner.operation, block) not in inside for use in v.uses)
     ]  # fmt: skip
-
-
-def _in_block(op: ir.Operation, block: ir.Block) -> ir.Operation:
-    while op.block != block:
-        parent = op.parent
-        assert parent is not None, "what uses a value of a block is in it"
-        op = parent.operation
-    return op
 
 
 # ---- rewriting -----------------------------------------------------------------------------------
@@ -250,7 +243,7 @@ def _outline(part: Sequence[ir.Operation], name: str, module: ir.Module) -> None
     for value, result in zip(left, call.results, strict=True):
         for use in list(value.uses):
             user = use.owner.operation
-            if user != end and _in_block(user, call.block) not in inside:
+            if user != end and in_block(user, call.block) not in inside:
                 user.operands[use.operand_number] = result
     known = dict(zip(taken, block.arguments, strict=True))
     for op in part:
