@@ -167,11 +167,11 @@ def _stored_where_first(tensor: Tensor, equations: Sequence[Equation]) -> tuple[
 
     Of a recurrence, whose equations take turns, nothing else at all must write them.
     """
-    forward, backward = Written(equations), Written(equations[::-1])
-    last = len(equations) - 1
+    forward, last = Written(equations), len(equations) - 1
+    backward = None if tensor.time is None else forward.reversed()
 
     def is_first(position: int) -> bool:
-        is_last = tensor.time is None or backward.is_first(last - position)
+        is_last = backward is None or backward.is_first(last - position)
         return is_last and forward.is_first(position)
 
     return tuple(

@@ -46,6 +46,11 @@ class Written:
     _images: list[Any | None] = field(default_factory=list)
     _joined: list[Any | None] = field(default_factory=list)  # each image with those before it
 
+    def reversed(self) -> Written:
+        """The same equations from the last one on."""
+        images = [self.of(k) for k in range(len(self.equations))]
+        return Written(self.equations[::-1], images[::-1])
+
     def of(self, position: int) -> Any | None:
         """The elements that an equation writes; None where they are not known."""
         while len(self._images) <= position:
