@@ -205,7 +205,8 @@ class _Group:
         # A fill goes along only past what has nothing to do with its memory.
         self.fills = [f for f in self.fills if self.known.effects[f].may_swap(found)]
         if op.name == "linalg.fill":  # with a wish, too, which each has once it is chosen
-            self.fills += [] if self.is_other(op) else [op]
+            if not self.is_other(op):
+                self.fills.append(op)
             return True
         # What the group reads stays as long as it did.
         return all(isinstance(m, ir.BlockArgument) for m in self.effects.reads)

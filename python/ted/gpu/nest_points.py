@@ -92,31 +92,30 @@ def _is_so_through_time(loop: ir.Operation, operations: Sequence[ir.Operation]) 
 def _stay_apart(loop: ir.Operation, around: ir.Operation) -> bool:
     """Whether what is written is met at the counter of the loop, by one subscript of all."""
     counter = loop.regions[0].blocks[0].arguments[0]
-    met: dict[ir.Value, list[list[ir.Value]]] = {}
+    met: dict[ir.Value, list[tuple[ir.Value, list[ir.Value]]]] = {}  # by the memory of views
     written: set[ir.Value] = set()
     unknown: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         memories = [v for v in op.operands if isinstance(v.type, ir.MemRefType)]
         if op.name in _SUBSCRIPTS:
-            met.setdefault(memories[0], []).append(list(op.operands)[_SUBSCRIPTS[op.name] :])
-            written.update(memories if op.name == "memref.store" else ())
+            (memory,), subscripts = memories, list(op.operands)[_SUBSCRIPTS[op.name] :]
+            met.setdefault(root(memory), []).append((memory, subscripts))
+            written.update([root(memory)] if op.name == "memref.store" else ())
         elif memories and op.name not in VIEWS:
             unknown.append(op)
         return ir.WalkResult.ADVANCE
 
     around.walk(visit)
-    if unknown:
-        return False
-    roots = {root(memory) for memory in written}
-    for memory, subscripts in met.items():
-        if root(memory) not in roots or _is_of(loop, root(memory)):
-            continue
-        if memory not in written or len([m for m in met if root(m) == root(memory)]) > 1:
-            return False
-        if not any(all(s == counter for s in place) for place in zip(*subscripts, strict=True)):
-            return False
-    return True
+    shared = [met[memory] for memory in written if not _is_of(loop, memory)]
+    return not unknown and all(_is_counted(accesses, counter) for accesses in shared)
+
+
+def _is_counted(accesses: Sequence[tuple[ir.Value, list[ir.Value]]], counter: ir.Value) -> bool:
+    """Whether all are accesses of one view that have the counter as the same subscript."""
+    views, subscripts = zip(*accesses, strict=True)
+    places = zip(*subscripts, strict=True)
+    return len({*views}) == 1 and any(all(s == counter for s in place) for place in places)
 
 
 def _is_of(loop: ir.Operation, memory: ir.Value) -> bool:
