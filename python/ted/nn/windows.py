@@ -110,7 +110,7 @@ Dim: TypeAlias = Window | Section | Interval
 
 def taps_of(dims: Sequence[Dim]) -> list[Any]:
     """One reduce axis for the elements of the window, in each dim."""
-    names = "dhw"[3 - len(dims) :]
+    names = "dhw"[3 - len(dims) :] if len(dims) <= 3 else range(len(dims))
     return [ted.reduce_axis(d.kernel, f"k{name}") for d, name in zip(dims, names, strict=True)]
 
 

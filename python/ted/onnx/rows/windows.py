@@ -12,7 +12,7 @@ import ted
 from ted import nn
 from ted.errors import FrontendError
 from ted.frontend.tensors import Tensor
-from ted.nn.windows import Window, above, under
+from ted.nn.windows import Window, above, taps_of, under
 from ted.onnx.nodes import Node, extents
 
 _LAYOUTS = {1: "NCL", 2: "NCHW", 3: "NCDHW"}
@@ -39,11 +39,6 @@ def geometry(node: Node, spatial: Sequence[int], kernel: Sequence[int]) -> list[
     return found
 
 
-def _taps(dims: Sequence[Window]) -> list[Any]:
-    """One reduce axis for the elements of each window, of as many dims as there are."""
-    return [ted.reduce_axis(d.kernel) for d in dims]
-
-
 def convolve(node: Node, x: Tensor, weight: Tensor, bias: Any = None) -> Tensor:
     """A convolution in one to three dims.
 
@@ -65,7 +60,7 @@ def transposed(node: Node, x: Tensor, weight: Tensor, bias: Any = None) -> Tenso
     """The transpose of a convolution: each element adds its window to the result."""
     groups, rank = node.attr("group", 1), x.ndim - 2
     dims = _results(node, extents(x)[2:], extents(weight)[2:])
-    taps, share, many = _taps(dims), x.shape[1] // groups, weight.shape[1]
+    taps, share, many = taps_of(dims), x.shape[1] // groups, weight.shape[1]
     c = ted.reduce_axis(share, "c")
 
     def element(n: Any, o: Any, *at: Any) -> Any:
@@ -109,7 +104,7 @@ def _pooled(
     x: Tensor, dims: list[Window], reduced: Callable[[Any, Any, Any], Any], name: str
 ) -> Tensor:
     """`reduced(value, taps, inside)` of the elements under each window."""
-    taps = _taps(dims)
+    taps = taps_of(dims)
 
     def element(n: Any, c: Any, *place: Any) -> Any:
         at, inside = under(dims, place, taps)
@@ -129,7 +124,7 @@ def max_pool(node: Node, x: Tensor) -> Any:
 
 def _positions(node: Node, x: Tensor, dims: list[Window]) -> Tensor:
     """The row-major position of the first greatest element, or with dims in reverse order."""
-    taps = _taps(dims)
+    taps = taps_of(dims)
     spatial = x.shape[2:]
     order = list(range(len(dims)))
     strides = [math.prod(spatial[k + 1 :]) for k in order]
