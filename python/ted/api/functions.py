@@ -248,9 +248,8 @@ class Function(Decorator):
         traced = None
         if signature not in self._constants:
             traced, self._constants[signature] = traced_on_numbers(self._fn, signature)
-        elif signature.with_constants(self._constants[signature]) not in self._compiled:
+        elif (known := signature.with_constants(self._constants[signature])) not in self._compiled:
             # Other values may ask for more of the numbers.
-            known = signature.with_constants(self._constants[signature])
             traced, more = traced_on_numbers(self._fn, known)
             self._constants[signature] |= more
         leaves = self._constants[signature]

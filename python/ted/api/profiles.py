@@ -56,10 +56,7 @@ class KernelTime:
         rate = f"{self.nbytes * per_second:8.2f} GB/s"
         if self.operations is not None:
             rate += f" {self.operations * per_second:8.2f} GF/s"
-        small = [
-            *([SUBNORMAL] if self.met_subnormals else []),
-            *(["results that underflow"] if self.underflowed else []),
-        ]
+        small = [SUBNORMAL] * self.met_subnormals + ["results that underflow"] * self.underflowed
         return ", ".join([f"{self.seconds * 1e3:9.4f} ms {rate}  {self.name}", *small])
 
     @property

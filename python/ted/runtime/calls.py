@@ -264,10 +264,10 @@ def bind(
         )
     specs = [spec.kernel_spec(writable=False) for spec in inputs]
     specs += [spec.kernel_spec(writable=True) for spec in outputs]
+    kept = code if owner is None else (code, owner)
+    notice = notice or SubnormalNotice(name, subnormals)
+    small = subnormals_code(subnormals)
     try:
-        kept = code if owner is None else (code, owner)
-        notice = notice or SubnormalNotice(name, subnormals)
-        small = subnormals_code(subnormals)
         kernel = Kernel(address, tuple(specs), kept, threads or 0, small, notice)
     except (OverflowError, ValueError) as error:
         raise CompileError(f"{name}: an argument cannot be an array: {error}") from error

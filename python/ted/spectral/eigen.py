@@ -49,7 +49,7 @@ def eigh(a: Any, UPLO: str = "L") -> Eigen:
     Source: Giles, Collected Matrix Derivative Results for Forward and Reverse Mode, section 3.1.
     """
     full, dtype = symmetric(a, UPLO, "eigh")
-    w, v = _joined(*_eigh(full))
+    w, v = _joined(*eigensystem(full))
     return Eigen(cast(w, dtype), cast(v, dtype))
 
 
@@ -59,15 +59,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
     Raises: FrontendError when `a` is not square or not of floats, or for another UPLO.
     """
     full, dtype = symmetric(a, UPLO, "eigvalsh")
-    return cast(_eigh(full)[0], dtype)
-
-
-def eigensystem(a: Tensor) -> tuple[Tensor, Tensor]:
-    """The eigenvalues and vectors of whole matrices of a type to compute in.
-
-    Raises: FrontendError for symbolic sizes.
-    """
-    return _eigh(a)
+    return cast(eigensystem(full)[0], dtype)
 
 
 def symmetric(a: Any, triangle: str, what: str) -> tuple[Tensor, DType]:
@@ -87,7 +79,11 @@ def symmetric(a: Any, triangle: str, what: str) -> tuple[Tensor, DType]:
 
 
 @custom_vjp
-def _eigh(a: Tensor) -> tuple[Tensor, Tensor]:
+def eigensystem(a: Tensor) -> tuple[Tensor, Tensor]:
+    """The eigenvalues and vectors of whole matrices of a type to compute in.
+
+    Raises: FrontendError for symbolic sizes.
+    """
     n = checks.integer(a.shape[-1], "eigh: n")
     a, back, whole = scaled(a)
     # All eigenvalues of a + shift are positive and of similar size: its singular vectors are its
@@ -107,8 +103,8 @@ def _joined(w: Tensor, v: Tensor) -> tuple[Tensor, ...]:
     return joined(w, [v], shared_values(w))
 
 
-@_eigh.defvjp
-def _eigh_adjoint(_: Any, outputs: Any, heads: Any) -> Tensor:
+@eigensystem.defvjp
+def _eigensystem_adjoint(_: Any, outputs: Any, heads: Any) -> Tensor:
     (w, v), (dw, dv) = _joined(*outputs), heads
     rows = matrix_transpose(v)
     equal = equal_pairs(w)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ted.codegen.exported.interface import C_TYPES, Interface, Parameter
-from ted.options import subnormals_code
 
 _HEADER = """\
 /* Functions of ted {version} as functions of C and C++; ted/exported.h says how calls end. */
@@ -29,7 +28,10 @@ extern "C" {{
 
 #endif
 """
-_SUBNORMALS = ("kept", "taken for zero", "as the caller's thread does")
+_SUBNORMALS = {
+    None: "kept", "keep": "kept", "flush": "taken for zero",
+    "caller": "as the caller's thread does",
+}  # fmt: skip
 _CMAKE = """\
 # find_package({name}) gives the target {name}::{name}, with its headers and what it needs.
 if(NOT TARGET {name}::{name})
@@ -67,7 +69,7 @@ def _declared(interface: Interface) -> str:
     about = [
         f"/* {interface.about or name}",
         f" * For {cpu.architecture} with {', '.join(cpu.features)}; threads: {threads}; "
-        f"subnormals: {_SUBNORMALS[subnormals_code(interface.subnormals)]}. */",
+        f"subnormals: {_SUBNORMALS[interface.subnormals]}. */",
     ]
     parts = [
         "\n".join(about),
