@@ -100,13 +100,13 @@ def long(framework: str, name: str, size: str) -> dict[str, Any]:
 
 
 def _busy() -> float:
-    """CPU time of this process and of its children so far."""
+    """CPU time of this process and of its children, with those that these had, so far."""
     found = time.process_time()
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # one that has ended
             fields = stat.read_text().rpartition(")")[2].split()
             if int(fields[1]) == os.getpid():
-                found += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+                found += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     return found
 
 

@@ -19,9 +19,7 @@ from ted.codegen.worker import answer
 class Here:
     """Workers that are this process."""
 
-    idle = 1
-
-    def prepare(self, count: int) -> None:
+    def prepare(self) -> None:
         """Nothing: it runs."""
 
     def request(self, message: dict[str, Any], timeout: float, doing: Doing) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from ted import dialects
 from ted.api.lowerings import Lowering
 from ted.api.programs import Program
-from ted.codegen.kernels import shared
 from ted.codegen.requests import Request
 from ted.cpu.pipeline import KERNELS, cpu_stages
 from ted.forking import cached_property
@@ -58,7 +57,7 @@ class CpuLowering(Lowering):
 
     def kernels_request(self) -> Request:
         """What a worker is asked for: the program to where each kernel goes its own way."""
-        return shared(self.request("cpu", {}, until=KERNELS))
+        return self.request("cpu", {}, until=KERNELS)
 
     @cached_property
     def memory(self) -> MemoryTimeline:

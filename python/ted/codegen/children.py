@@ -234,15 +234,10 @@ class Pool:
         self._idle: list[Child] = []
         self._lock = Lock()
 
-    @property
-    def idle(self) -> int:
-        """How many children have nothing to do."""
-        return len(self._idle)
-
-    def prepare(self, count: int) -> None:
-        """Start children until so many, of those that stay, have nothing to do."""
+    def prepare(self) -> None:
+        """Start a child unless one has nothing to do."""
         with self._lock:
-            for _ in range(len(self._idle), min(count, self._most)):
+            if not self._idle:
                 self._idle.append(Child(self._command))
                 self._idle[-1].start()
 

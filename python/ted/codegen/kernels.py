@@ -5,17 +5,14 @@ After: `Objects` from the disk and from workers
 
 The first half outlines kernels. What it makes is an entry of its own on the disk, and the text of a
 kernel, which knows neither names nor places, is the key of its object: a program that was changed
-compiles what is new in it. Workers that have nothing to do share what is missing.
+compiles what is new in it.
 """
 
 from __future__ import annotations
 
 import base64
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 from ted.codegen import requests
@@ -26,11 +23,6 @@ from ted.codegen.watching import Doing, ignored
 from ted.errors import SourceLocation, TedError
 from ted.ir.pipelines import joined
 
-# Characters of a program for which another worker is started, while the first one makes kernels. It
-# takes half a second, and 200 MB; at 420,000 characters that was more than it saved.
-_SHARE = 1_000_000
-_MOST_WORKERS = 4
-
 
 @dataclass
 class _Failed(Exception):
@@ -38,11 +30,6 @@ class _Failed(Exception):
 
     part: Part
     error: TedError | ChildFailed
-
-
-def shared(request: Request) -> Request:
-    """The request for the kernels of a program, with the workers that then share them."""
-    return replace(request, workers=min(_MOST_WORKERS, 1 + len(request.source) // _SHARE))
 
 
 def objects_of(
@@ -75,46 +62,11 @@ def _objects(
     names = list(map(key_of, wanted))
     found = list(map(requests.known, names))
     missing = [k for k, one in enumerate(found) if one is None]
-
-    def make(share: Sequence[int]) -> None:
-        for k, code in zip(share, _made([parts[k] for k in share], wanted[0], doing), strict=True):
-            found[k] = code
-            requests.store(names[k], code)
-
-    weights = [(parts[k].weight, k) for k in missing]
-    shares = _shares(weights, max(1, requests.idle_workers()))
-    _at_once([partial(make, share) for share in shares])
+    made = _made([parts[k] for k in missing], wanted[0], doing) if missing else []
+    for k, code in zip(missing, made, strict=True):
+        found[k] = code
+        requests.store(names[k], code)
     return found
-
-
-def _shares(weights: Sequence[tuple[int, int]], most: int) -> list[list[int]]:
-    """The numbers of weights in groups that weigh about the same."""
-    shares: list[list[int]] = [[] for _ in range(min(most, len(weights)))]
-    totals = [0] * len(shares)
-    for weight, number in sorted(weights, reverse=True):
-        least = totals.index(min(totals))
-        shares[least].append(number)
-        totals[least] += weight
-    return shares
-
-
-def _at_once(work: Sequence[Callable[[], None]]) -> None:
-    """Do all, each but the first in a thread, which an interrupted caller does not wait for."""
-    futures: list[Future[None]] = [Future() for _ in work]
-
-    def run(one: Callable[[], None], future: Future[None]) -> None:
-        try:
-            future.set_result(one())
-        except Exception as error:
-            future.set_exception(error)
-
-    pairs = list(zip(work, futures, strict=True))
-    for pair in pairs[1:]:
-        threading.Thread(target=run, args=pair, daemon=True).start()
-    for pair in pairs[:1]:
-        run(*pair)
-    for future in futures:
-        future.result()
 
 
 def _made(parts: Sequence[Part], request: Request, doing: Doing) -> list[str]:
@@ -128,7 +80,7 @@ def _made(parts: Sequence[Part], request: Request, doing: Doing) -> list[str]:
         if now.is_kernel == (step in known):
             doing(step)
 
-    source = [[part.name, part.text] for part in parts]
+    source = [[part.name, part.text, part.weight] for part in parts]
     try:
         return requests.made_of("objects", source, request.pipeline, request.arguments, hear)
     except (TedError, ChildFailed) as error:

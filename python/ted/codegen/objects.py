@@ -31,9 +31,12 @@ _HANDLES = "/proc/self/fd"  # where a file that has no name is found
 
 
 def answer(
-    source: Sequence[tuple[str, str]], pipeline: str, arguments: Mapping[str, Any], doing: Doing
+    source: Sequence[tuple[str, str, int]],
+    pipeline: str,
+    arguments: Mapping[str, Any],
+    doing: Doing,
 ) -> list[str]:
-    """An object, as JSON has it, for each module of `source`: its name and its text.
+    """An object, as JSON has it, for each module of `source`: its name, its text, what it weighs.
 
     They are linked with the `libraries` of the arguments, or are text of LLVM's where there are
     none; `doing` hears the names.
@@ -43,7 +46,7 @@ def answer(
     libraries = arguments["libraries"]
     with dialects.session() as context:
         steps = plan(parse_pipeline(pipeline), context, verify_each=False)
-        for name, text in source:
+        for name, text, _ in source:
             doing(name)
             doing("parsing")
             module = run_text(ir.Module.parse(text), pipeline, doing, steps)

@@ -51,7 +51,6 @@ class Request:
     """A module of ted ops as text, with and without names and places, and how it is lowered.
 
     `arguments`, as JSON has them, are for what answers the kind; the contents of `files` count.
-    `workers` may be busy at once with what comes after.
     """
 
     kind: str
@@ -60,7 +59,6 @@ class Request:
     pipeline: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     files: tuple[str, ...] = ()
-    workers: int = 1
 
 
 def compile_cached(request: Request, doing: Doing = ignored) -> dict[str, Any]:
@@ -90,12 +88,7 @@ def store(name: str, made: Any) -> None:
 
 def start_worker() -> None:
     """Start a worker, if none waits, for a request that is still to be made."""
-    _workers.prepare(1)
-
-
-def idle_workers() -> int:
-    """How many workers wait for requests."""
-    return _workers.idle
+    _workers.prepare()
 
 
 def answered(message: Mapping[str, Any], doing: Doing) -> Any:
@@ -109,8 +102,6 @@ def answered(message: Mapping[str, Any], doing: Doing) -> Any:
 
 def _compile(request: Request, doing: Doing) -> dict[str, Any]:
     doing("worker")
-    if request.workers > 1:
-        _workers.prepare(request.workers)
     try:
         return made_of(request.kind, request.source, request.pipeline, request.arguments, doing)
     except ChildFailed as error:

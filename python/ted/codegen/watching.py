@@ -13,8 +13,6 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 
-from ted.forking import Lock
-
 LONG = 5.0  # seconds, after which a compilation says what it is doing
 LEVELS = ("debug", "info", "warning", "error")
 Doing = Callable[[str], object]
@@ -29,28 +27,22 @@ def ignored(step: str) -> None:
 class Watch:
     """The steps of one compilation: called with the name of each when it begins.
 
-    `times` gets the seconds of every step; steps of one name are added. Threads have steps of their
-    own, so that the seconds of those that work at once add up to more than pass.
+    `times` gets the seconds of every step; steps of one name are added.
     """
 
     def __init__(self, name: str, times: dict[str, float]) -> None:
         self._name = name
         self._times = times
-        self._step = ""  # the latest of any thread
-        self._first = time.perf_counter()
-        self._steps: dict[int, tuple[str, float]] = {}  # of each thread, and when it began
-        self._lock = Lock()
+        self._step = ""
+        self._first = self._began = time.perf_counter()
         self._over = threading.Event()
 
     def __call__(self, step: str) -> None:
-        """The step before of this thread is over, this one begins."""
+        """The step before is over, this one begins."""
         now = time.perf_counter()
-        with self._lock:
-            before, began = self._steps.get(threading.get_ident(), ("", now))
-            if before:
-                self._times[before] = self._times.get(before, 0.0) + now - began
-            self._steps[threading.get_ident()] = step, now
-            self._step = step or self._step
+        if self._step:
+            self._times[self._step] = self._times.get(self._step, 0.0) + now - self._began
+        self._step, self._began = step, now
 
     def __enter__(self) -> Watch:
         _show_log()

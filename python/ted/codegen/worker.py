@@ -11,6 +11,7 @@ import gc
 import importlib
 import os
 from dataclasses import astuple
+from functools import partial
 from typing import Any
 
 from ted import dialects
@@ -23,21 +24,33 @@ from ted.ir.pass_driver import plan
 from ted.ir.pipeline_text import parse_pipeline
 from ted.mlir import load_ahead
 
+_MOST_PROCESSES = 4
 _MOST_BYTES = 1 << 30  # a fresh one holds a fifth
 _PIPELINE = "builtin.module(ted-cpu-pipeline)"
 _YOUNG = 50_000  # objects between two looks for garbage: 700 would take a tenth of the time
 
 
-def answer(request: dict[str, Any], doing: Doing = ignored) -> dict[str, Any]:
-    """The reply to a request; `stranger` says where this ted is, when it is another one."""
+def answer(request: dict[str, Any], doing: Doing = ignored, processes: int = 1) -> dict[str, Any]:
+    """The reply to a request; `stranger` says where this ted is, when it is another one.
+
+    So many processes make the parts of a program: this one, and forks of it.
+    """
     if request["ted"] != HOME:
         return {"stranger": HOME}
     try:
-        reply = {"made": answered(request, doing)}
+        reply = {"made": _made(request, doing, processes)}
     except TedError as error:
         place = None if error.location is None else astuple(error.location)
         reply: dict[str, Any] = {"refused": [type(error).__name__, error.message, place]}
     return reply | {"worn": _is_worn()}
+
+
+def _made(request: dict[str, Any], doing: Doing, processes: int) -> Any:
+    if processes == 1 or request["kind"] != "objects":
+        return answered(request, doing)
+    from ted.codegen.shares import made_by
+
+    return made_by(processes, answered, request, doing)
 
 
 def _is_worn() -> bool:
@@ -54,7 +67,7 @@ def main() -> None:
     gc.set_threshold(_YOUNG)
     os.environ["TED_CACHE_DIR"] = ""  # the parent keeps what is made
     os.environ.pop(INSIDE, None)  # this is one, and may start another
-    serve(answer, _load)
+    serve(partial(answer, processes=min(_MOST_PROCESSES, os.cpu_count() or 1)), _load)
 
 
 def _load() -> None:

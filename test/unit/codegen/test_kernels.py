@@ -18,7 +18,7 @@ import pytest
 
 import ted
 from support.in_process import compile_here
-from ted.codegen import disk_cache, kernels, requests, splitting
+from ted.codegen import disk_cache, requests, splitting
 from ted.codegen.children import ChildFailed, Pool
 from ted.codegen.watching import Doing
 from ted.errors import CompileError, ScheduleError
@@ -36,16 +36,11 @@ class Workers:
         self.kinds: list[str] = []
         self.parts: list[str] = []
 
-    @property
-    def idle(self) -> int:
-        """How many wait."""
-        return self.pool.idle
-
     def request(self, message: dict[str, Any], timeout: float, doing: Doing) -> dict[str, Any]:
         """Note it, and ask a worker."""
         self.kinds.append(message["kind"])
         if message["kind"] == "objects":
-            self.parts += [name for name, _ in message["source"]]
+            self.parts += [name for name, *_ in message["source"]]
         return self.pool.request(message, timeout, doing)
 
     def new(self) -> list[str]:
@@ -65,7 +60,7 @@ class Refusing(Workers):
         """The answer."""
         if message["kind"] != "objects":
             return super().request(message, timeout, doing)
-        doing(next(name for name, _ in message["source"] if name.startswith("kernel_")))
+        doing(next(name for name, *_ in message["source"] if name.startswith("kernel_")))
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -129,28 +124,6 @@ def test_a_damaged_kernel_is_compiled_again_and_nothing_else(workers: Workers) -
     assert sorted(made) == [0, 0, 1, 1]
 
 
-def test_workers_that_wait_share_the_kernels_of_a_program(workers: Workers) -> None:
-    workers.prepare(2)
-    np.testing.assert_allclose(layers(2)(A, W), expected(2), rtol=1e-6)
-    assert sorted(workers.kinds) == ["cpu", "objects", "objects"]
-    assert workers.new() == ["kernel", "main"]
-
-
-def test_a_long_program_starts_workers_for_its_kernels(
-    workers: Workers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kernels, "_SHARE", 1000)
-    layers(2)
-    assert workers.kinds == ["cpu", "objects", "objects"]
-    assert workers.idle == 2
-
-
-def test_shares_weigh_about_the_same() -> None:
-    assert kernels._shares([(5, 0), (3, 1), (3, 2), (1, 3)], 2) == [[0, 3], [2, 1]]
-    assert kernels._shares([(1, 0)], 3) == [[0]]
-    assert kernels._shares([], 3) == []
-
-
 def test_objects_compute_what_one_object_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     compile_here(monkeypatch)
     apart = layers(3)
@@ -196,7 +169,7 @@ def test_numbers_of_accesses_mean_the_tensors_of_each_program(workers: Workers) 
 def test_a_worker_that_is_killed_at_a_kernel_is_an_error_that_names_it(
     workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workers.prepare(1)
+    workers.prepare()
     (child,) = workers.pool._idle
     ask = workers.pool.request
 

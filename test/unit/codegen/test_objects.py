@@ -31,7 +31,7 @@ def made(text: str) -> bytes:
 
 def test_each_module_becomes_an_object_as_json_has_it() -> None:
     steps: list[str] = []
-    found = answer([("f", ONE), ("g", CALLS)], NOTHING, {"libraries": []}, steps.append)
+    found = answer([("f", ONE, 1), ("g", CALLS, 1)], NOTHING, {"libraries": []}, steps.append)
     assert [base64.b64decode(code) for code in found] == [made(ONE), made(CALLS)]
     assert steps == ["f", "parsing", "machine code", "g", "parsing", "machine code"]
 
@@ -82,7 +82,7 @@ def test_a_symbol_that_nothing_defines_is_refused() -> None:
 def test_a_module_that_is_refused_ends_the_request() -> None:
     steps: list[str] = []
     broken = "builtin.module(ted-check-lowered)"
-    texts = [("f", ONE), ("g", "func.func @g() { return }"), ("h", ONE)]
+    texts = [("f", ONE, 1), ("g", "func.func @g() { return }", 1), ("h", ONE, 1)]
     with pytest.raises(Exception, match="operations outside the LLVM dialect"):
         answer(texts, broken, {"libraries": []}, steps.append)
     assert "h" not in steps

@@ -34,11 +34,6 @@ class Counting:
         self._pool = Pool(requests._command, most=2)
         self.prepare = self._pool.prepare
 
-    @property
-    def idle(self) -> int:
-        """How many wait."""
-        return self._pool.idle
-
     def request(self, message: dict[str, Any], timeout: float, doing: Doing) -> dict[str, Any]:
         """Count, and ask a worker."""
         self.requests.append(message)
@@ -48,15 +43,13 @@ class Counting:
 class Answering:
     """Workers that give one answer, or raise it."""
 
-    idle = 0
-
     def __init__(self, answer: Any) -> None:
         self.answer = answer
-        self.prepared: list[int] = []
+        self.prepared = 0
 
-    def prepare(self, count: int) -> None:
+    def prepare(self) -> None:
         """There is nothing to start."""
-        self.prepared.append(count)
+        self.prepared += 1
 
     def request(self, message: dict[str, Any], timeout: float, doing: Doing) -> dict[str, Any]:
         """The answer."""
@@ -75,7 +68,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counting]:
 
 
 def message(name: object) -> dict[str, Any]:
-    source = [[str(name), FUNCTION.format(name)]]
+    source = [[str(name), FUNCTION.format(name), 1]]
     return {
         "kind": "objects", "source": source, "pipeline": "builtin.module()",
         "arguments": {"libraries": []}, "ted": HOME,
@@ -109,7 +102,7 @@ def test_a_worker_is_started_ahead_of_its_request(monkeypatch: pytest.MonkeyPatc
     answering = Answering(None)
     monkeypatch.setattr(requests, "_workers", answering)
     requests.start_worker()
-    assert answering.prepared == [1]
+    assert answering.prepared == 1
 
 
 def test_a_program_that_reports_its_accesses_is_compiled_with_their_names(

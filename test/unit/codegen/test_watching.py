@@ -6,7 +6,6 @@ import logging
 import os
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -34,17 +33,6 @@ def test_steps_of_one_name_are_added() -> None:
     assert list(times) == ["first", "second"]
     assert 0.04 <= times["first"] <= time.perf_counter() - began
     assert times["second"] >= 0
-
-
-def test_threads_have_steps_of_their_own() -> None:
-    times: dict[str, float] = {}
-    with Watch("f", times) as watch:
-        watch("first")
-        thread = threading.Thread(target=lambda: (watch("second"), watch("")))
-        thread.start()
-        thread.join()
-        watch("third")
-    assert list(times) == ["second", "first", "third"]
 
 
 def test_a_program_knows_its_times(monkeypatch: pytest.MonkeyPatch) -> None:
