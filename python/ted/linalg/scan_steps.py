@@ -1,14 +1,14 @@
 """One equation of a recurrence at one step of time.
 
 At a time known here the time dim is one point, and the subdomain an ordinary one.  At a time known
-when the program runs, histories are sliced at it and the subdomain loses the dim; where the time is
-mixed with other dims (all earlier rows), the subdomain becomes loops in which the time is a known
-value.
+when the program runs, tensors are sliced at it (a place of a history, a block of columns) and the
+subdomain loses the dim; where what is read is no slice (all earlier rows), the subdomain becomes
+loops in which the time is a known value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
@@ -22,7 +22,8 @@ from ted.linalg.strategies import lower_subdomain, refuse_form
 from ted.linalg.subdomain import Constraint, Read, Subdomain
 from ted.linalg.timestamps import Timestamp
 from ted.mlir import arith, ir, tensor
-from ted.mlir.affine_forms import dims_used, linear
+from ted.mlir.affine_forms import dims_used, down, linear
+from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import conditional, element_type, index, shape_of
 
 Values = list[ir.Value]
@@ -173,7 +174,7 @@ def _now_and_then(
 def _sliced(
     subdomain: Subdomain, timestamp: Timestamp, time: DynamicTime, in_window: bool
 ) -> Subdomain | None:
-    """The subdomain without its time dim, over slices; None when time is mixed with other dims."""
+    """The subdomain without its time dim, over slices; None where something is no slice."""
     axis, dim = timestamp.axis, timestamp.dim
     if _extends_itself(subdomain):
         return None
@@ -198,13 +199,13 @@ def reads_sliced(subdomain: Subdomain, dim: int, count: ir.Value) -> Subdomain |
     elsewhere = [*subdomain.write, *(c.expr for c in constraints)]
     if any(dim in dims_used(e) for e in elsewhere) or _counts_time(subdomain, dim):
         return None
-    places = [_time_place(r, dim) for r in subdomain.reads]
-    if any(place is _MIXED for place in places):
-        return None
-    reads = [
-        _sliced_read(r, place, count) for r, place in zip(subdomain.reads, places, strict=True)
+    parts = [_parts(r, dim, subdomain.extents) for r in subdomain.reads]
+    found = [
+        _sliced_read(read, part, count)
+        for read, part in zip(subdomain.reads, parts, strict=True)
+        if part is not None
     ]
-    return replace(subdomain, reads=tuple(reads))
+    return replace(subdomain, reads=tuple(found)) if None not in parts else None
 
 
 def without_dim(subdomain: Subdomain, dim: int) -> Subdomain:
@@ -243,30 +244,75 @@ def _counts_time(subdomain: Subdomain, dim: int) -> bool:
     return False
 
 
-_MIXED = (-1, 0)
+@dataclass(frozen=True)
+class _Part:
+    """What a step reads along a dim: `size` places from `factor * time + offset`."""
+
+    factor: int
+    offset: int
+    size: int
+    subscript: ir.AffineExpr  # in the part
+
+    @property
+    def is_place(self) -> bool:
+        """Whether it is one place, whatever the other dims are: the part has no such dim."""
+        return isinstance(self.subscript, ir.AffineConstantExpr)
 
 
-def _time_place(read: Read | None, dim: int) -> tuple[int, int] | None:
-    """(subscript, shift) of the one subscript that is the time plus a shift; None for none."""
-    if read is None:
-        return None
-    moving = [k for k, e in enumerate(read.subscripts) if dim in dims_used(e)]
-    if not moving:
-        return None
-    form = linear(read.subscripts[moving[0]])
-    if len(moving) > 1 or form is None or form.terms != ((dim, 1),):
-        return _MIXED
-    return moving[0], form.constant
+def _parts(read: Read | None, dim: int, extents: Sequence[int]) -> dict[int, _Part] | None:
+    """The parts along the dims in which a read moves with the time; None if one is no part."""
+    found: dict[int, _Part] = {}
+    for k, expr in enumerate(() if read is None else read.subscripts):
+        if dim in dims_used(expr):
+            form = linear(expr)
+            if form is None:
+                return None
+            found[k] = _part(expr, dim, form[dim], extents)
+    shape = () if read is None else shape_of(read.tensor)
+    return found if all(_is_inside(found[k], extents[dim], shape[k]) for k in found) else None
 
 
-def _sliced_read(read: Read | None, place: tuple[int, int] | None, count: ir.Value) -> Read | None:
-    """The read from a slice at the time that a subscript is."""
-    if read is None or place is None:
+def _part(expr: ir.AffineExpr, dim: int, factor: int, extents: Sequence[int]) -> _Part:
+    rest = down(ir.AffineExpr.simplify_affine_expr(
+        expr - ir.AffineExpr.get_dim(dim) * factor, len(extents), 0
+    ))  # fmt: skip
+    low, high = value_range(rest, extents)
+    return _Part(factor, low, high - low + 1, down(rest - low))
+
+
+def _is_inside(part: _Part, steps: int, extent: int) -> bool:
+    """Whether a part is in its tensor at all times: where a guard holds, less may be read of it."""
+    ends = 0, part.factor * (steps - 1)
+    return part.is_place or (
+        min(ends) + part.offset >= 0 and max(ends) + part.offset + part.size <= extent
+    )
+
+
+def _sliced_read(read: Read | None, parts: Mapping[int, _Part], count: ir.Value) -> Read | None:
+    """The read of a slice at a value of a dim."""
+    if read is None or not parts:
         return read
-    at, shift = place
-    where = count if shift == 0 else arith.AddIOp(count, index(shift)).result
-    subscripts = (*read.subscripts[:at], *read.subscripts[at + 1 :])
-    return replace(read, tensor=slice_at(read.tensor, at, where), subscripts=subscripts)
+    shape = shape_of(read.tensor)
+    kept = [k for k in range(len(shape)) if k not in parts or not parts[k].is_place]
+    offsets = [
+        ir.ShapedType.get_dynamic_stride_or_offset() if k in parts else 0 for k in range(len(shape))
+    ]
+    sizes = [parts[k].size if k in parts else n for k, n in enumerate(shape)]
+    kind = ir.RankedTensorType.get([sizes[k] for k in kept], element_type(read.tensor))
+    values = [_begin(parts[k], count) for k in sorted(parts)]
+    part = tensor.ExtractSliceOp(
+        kind, read.tensor, values, [], [], offsets, sizes, [1] * len(shape)
+    ).result
+    subscripts = [parts[k].subscript if k in parts else read.subscripts[k] for k in kept]
+    return replace(read, tensor=part, subscripts=tuple(subscripts))
+
+
+def _begin(part: _Part, count: ir.Value) -> ir.Value:
+    """`factor * count + offset`."""
+    value = count
+    if part.factor != 1:
+        value = arith.MulIOp(value, index(part.factor)).result
+    return value if part.offset == 0 else arith.AddIOp(value, index(part.offset)).result
 
 
 def _geometry(
