@@ -20,6 +20,7 @@ from ted.cpu.pipeline import KERNELS, cpu_stages
 from ted.forking import cached_property
 from ted.ir.equations import System
 from ted.ir.pipelines import Stage, run_stages
+from ted.ir.remarks import collected
 from ted.ir.to_ops import to_module
 from ted.linalg.pipeline import EQUATIONS
 from ted.linalg.ted_pass_destinations import IN_PLACE
@@ -101,14 +102,19 @@ class CpuLowering(Lowering):
         from ted.cpu.unit_strategies import explained as explained_threads
         from ted.linalg.row_strategies import decide, explained_groups
         from ted.linalg.ted_choose_forms import explained_forms
+        from ted.plan.ted_loop_over_blocks import NAME as BLOCKS
 
-        run_stages(module, self.stages, EQUATIONS.name)
+        with collected() as remarks:
+            run_stages(module, self.stages, EQUATIONS.name)
+        blocks = "\n".join(str(r) for r in remarks if r.message.startswith(BLOCKS))
         forms = explained_forms(module, self._cpu.chains)
         run_stages(module, self.stages, "tensors", after=EQUATIONS.name)
         groups = explained_groups(decide(module, self._cpu, maps=True))
         run_stages(module, self.stages, "buffers", after="tensors")
         threads = explained_threads(module, self._cpu)
-        return "\n\n".join(filter(None, [forms, groups, threads, explained(module, self._cpu)]))
+        return "\n\n".join(
+            filter(None, [blocks, forms, groups, threads, explained(module, self._cpu)])
+        )
 
 
 def _mark(module: ir.Module, in_place: Mapping[int, int]) -> None:

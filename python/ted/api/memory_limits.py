@@ -15,7 +15,7 @@ from ted.api.memory_timelines import INPUT, MemoryTimeline
 from ted.errors import CompileError
 from ted.ir.pipelines import Stage
 
-ATTEMPTS = 6  # each is a lowering of the program
+ATTEMPTS = 7  # each is a lowering of the program
 STEP = 7 / 8  # less is asked for each time, at least
 SHOWN = 5  # of what is held, in an error
 
@@ -38,8 +38,9 @@ def stages_within(
             return made
         if least is None or found.peak_bytes < least.peak_bytes:
             least = found
-        share = limit / found.peak_bytes
-        asked = int(share * modelled() if asked is None else min(share, STEP) * asked)
+        # At first nothing is computed again, but loops over blocks may cost more.
+        less = min(limit / found.peak_bytes, STEP)
+        asked = modelled() if asked is None else int(less * asked)
     assert least is not None, "a first attempt"
     raise CompileError(
         f"{name}: memory_limit is {limit} bytes, the least that was found is {least.peak_bytes}, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ted.ir.pipelines import Stage, Step, pipeline_text, with_options
 from ted.linalg.pipeline import CLEAN, DESTINATIONS, LINALG, equations
@@ -18,9 +19,10 @@ KERNELS = "kernels"  # the stage behind which each kernel goes its own way
 _JOIN = Step("ted-join-pieces", "before fusion: what is one map can be moved to where it is read")
 _TURN = Step("ted-turn-histories", "after fusion, which leaves what reads a history in the end")
 _CUT = Step("ted-cut-strips", "after fusion: fewer tensors, and what is read is known")
+_BLOCKS = Step("ted-loop-over-blocks", "last: its loops are groups of tensors, no recurrences")
 
 CPU_STAGES: tuple[Stage, ...] = (
-    equations([_JOIN], [_TURN], [_CUT]),
+    equations([_JOIN], [_TURN], [_CUT, _BLOCKS]),
     Stage(
         "linalg",
         (
@@ -138,6 +140,7 @@ CPU_STAGES: tuple[Stage, ...] = (
 
 # The passes that decide by the registers and instructions of the CPU.
 _OF_CPU = (
+    "ted-loop-over-blocks",
     "ted-schedule-contractions",
     "ted-choose-rows",
     "ted-fuse-rows",
@@ -168,7 +171,8 @@ def cpu_stages(cpu: Cpu, memory: int | None = None) -> tuple[Stage, ...]:
     if memory is None:
         return stages
     limit = Step(f"ted-limit-memory{{bytes={memory}}}", "after fusion: what is left is held")
-    return (equations([_JOIN], [_TURN], [_CUT, limit]), *stages[1:])
+    blocks = replace(_BLOCKS, passes=f"{_BLOCKS.passes}{{cpu={cpu.name} always=true}}")
+    return (equations([_JOIN], [_TURN], [_CUT, limit, blocks]), *stages[1:])
 
 
 def cpu_pipeline_text(

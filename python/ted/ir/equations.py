@@ -293,12 +293,17 @@ def operands(tensor: Tensor) -> tuple[Tensor, ...]:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """A program: ordered inputs and outputs; everything between is reached through reads."""
+    """A program: ordered inputs and outputs; everything between is reached through reads.
+
+    Tensors that are `together` are computed step by step in one loop, as a recurrence is, although
+    no step of them need read another one: the last rewriting of a program says so.
+    """
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     name: str = "main"
     sizes: tuple[Symbol, ...] = ()  # where their order matters; see ted.ir.specialising.sizes_of
+    together: tuple[tuple[Tensor, ...], ...] = ()
 
     def tensors(self) -> list[Tensor]:
         """Every tensor that the outputs need, operands before their users."""
@@ -321,12 +326,18 @@ def topological(roots: Sequence[Tensor], stop: Collection[Tensor] = ()) -> list[
     return finished(roots, lambda tensor: () if tensor in stop else operands(tensor))
 
 
-def components(roots: Sequence[Tensor]) -> list[list[Tensor]]:
+def components(
+    roots: Sequence[Tensor], together: Sequence[Sequence[Tensor]] = ()
+) -> list[list[Tensor]]:
     """The tensors reachable from the roots in groups that read each other, operands first.
 
-    A group of several tensors, or of one that reads itself, is a recurrence (`is_recurrence`).
+    A group of several tensors, or of one that reads itself, is a recurrence (`is_recurrence`), or
+    some that are `together`.
     """
-    return circles(roots, operands)
+    if not together:
+        return circles(roots, operands)
+    others = {t: tuple(group) for group in together for t in group}
+    return circles(roots, lambda t: (*operands(t), *others.get(t, ())))
 
 
 def is_recurrence(group: Sequence[Tensor]) -> bool:

@@ -72,6 +72,7 @@ PASSES: dict[str, Row] = {
     "ted-fuse-pointwise": Row(
         "ted.transforms", "compute pointwise tensors where they are used, if that costs less"
     ),
+    "ted-loop-over-blocks": Row("ted.plan", "compute what outgrows a cache in loops over blocks"),
     "ted-simplify": Row(
         "ted.transforms", "drop zeros, empty domains and dead equations; merge equal ones"
     ),

@@ -15,7 +15,7 @@ from ted.ir.graphs import finished
 
 def tensor_order(system: System) -> list[list[Tensor]]:
     """The groups of `components`, results that nothing reads moved as early as they can be."""
-    groups = components(system.outputs)
+    groups = components(system.outputs, system.together)
     missing = _results_alone(groups)
     users: dict[Tensor, list[Tensor]] = {}
     for result, needed in missing.items():

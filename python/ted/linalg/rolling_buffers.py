@@ -16,6 +16,15 @@ def no_slices(window: Window, history: ir.Value) -> ir.Value:
     return tensor.EmptyOp(slices_shape(window, history, window.size), element_type(history)).result
 
 
+def first_slices(window: Window, history: ir.Value) -> ir.Value:
+    """A window before the first step, whose newest slice is there if the first step goes on."""
+    empty = no_slices(window, history)
+    start = _start(window, history, StaticTime(window.steps - 1 if window.reverse else 0))
+    if not window.carries or start is None:
+        return empty
+    return start if window.size == 1 else _put(window, start, empty, window.newest)
+
+
 def window_of(history: ir.Value, window: Window) -> ir.Value:
     """The slices of a history that a window keeps, after the last step."""
     offsets = [0] * len(shape_of(history))
@@ -29,12 +38,14 @@ def next_slice(window: Window, state: ir.Value | None, init: ir.Value, time: Tim
     `state` is the window after the step before, None if nothing of it is carried. A single slice
     is memory of the step alone, to be copied at its end: until then the old one may be read.
     """
+    if state is not None and window.carries and window.size == 1:
+        return state
     if state is None or window.size == 1:
         start = _start(window, init, time)
         return no_slices(window, init) if start is None else start
     for source, target in window.moves():
         state = _put(window, _get(window, state, source), state, target)
-    start = _start(window, init, time)
+    start = None if window.carries else _start(window, init, time)
     return state if start is None else _put(window, start, state, window.newest)
 
 
@@ -44,7 +55,7 @@ def in_place(window: Window, final: ir.Value, state: ir.Value) -> ir.Value:
     By then nothing reads the old one any more, except a slice that was only copied from it: such a
     copy may become one with its source, and is made again.
     """
-    if window.size > 1:
+    if window.size > 1 or window.carries:
         return final
     if _is_copied(final):
         final = bufferization.AllocTensorOp(final.type, [], copy=final).result

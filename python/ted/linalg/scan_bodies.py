@@ -13,6 +13,7 @@ from ted.forking import cached_property
 from ted.linalg.subdomain import Subdomain, from_compute
 from ted.linalg.timestamps import Timestamp, over_steps, over_times, with_timestamp
 from ted.mlir import ir
+from ted.plan.block_loops import CARRIES
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ class StepEquation:
     loads: Mapping[ir.Operation, int] = field(default_factory=dict)  # histories read at data
     fixed: tuple[tuple[int, ir.Value], ...] = ()  # dims that are times of scans around this one
     performed: bool = True  # at the times of those
+
+    @property
+    def carries(self) -> bool:
+        """Whether it only copies the slice of the step before, which asks for no copy."""
+        return CARRIES in self.op.attributes
 
     def on(self, copy: ir.Operation) -> StepEquation:
         """The same equation with the operands of a copy of its op."""
@@ -97,6 +103,11 @@ class ScanBody:
                     equation, subdomain, timestamp, target, sources, begins, frozenset(begun), loads
                 )
         return found
+
+    @cached_property
+    def carrying(self) -> set[int]:
+        """Histories whose slice of a step begins as that of the step before."""
+        return {e.target for e in self.equations.values() if e.carries and e.begins}
 
     def written(self, nested: ir.Operation) -> set[int]:
         """The histories of a scan inside of a step."""

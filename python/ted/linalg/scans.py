@@ -16,7 +16,13 @@ from ted.errors import CompileError
 from ted.ir.recurrences import UNBOUNDED
 from ted.linalg.leaving import emit_condition, leaving_condition
 from ted.linalg.nested_folding import fold_nested
-from ted.linalg.rolling_buffers import in_place, next_slice, no_slices, slices_shape
+from ted.linalg.rolling_buffers import (
+    first_slices,
+    in_place,
+    next_slice,
+    no_slices,
+    slices_shape,
+)
 from ted.linalg.scan_bodies import ScanBody, StepEquation, equations_in
 from ted.linalg.scan_histories import Histories, SlicesInStep
 from ted.linalg.scan_steps import DynamicTime, StaticTime, Time, emit_at, emit_step
@@ -77,7 +83,7 @@ class Scan:
     def starts(self) -> Values:
         """What the histories that are carried from step to step start from."""
         return [
-            no_slices(self.windows[k], self.inits[k]) if k in self.windows else self.inits[k]
+            first_slices(self.windows[k], self.inits[k]) if k in self.windows else self.inits[k]
             for k in self.carried
         ]
 
@@ -186,6 +192,9 @@ class Scan:
         equation = self.body.equations[op]
         if equation.begins:
             self._begin(equation.target, choices.time, known)
+        if equation.carries and equation.target in self.windows:
+            known[op.results[0]] = known[self.body.state(equation.target)]
+            return
         copy = op.clone().operation
         use_known(copy, known)
         with op.location:

@@ -29,13 +29,17 @@ MOST = 4  # slices of a window: each is copied in every step
 
 @dataclass(frozen=True)
 class Window:
-    """The last `size` slices of a history along dim `axis`, in the order of their times."""
+    """The last `size` slices of a history along dim `axis`, in the order of their times.
+
+    Where it `carries` on, the slice of a step begins as that of the step before.
+    """
 
     axis: int
     size: int
     is_carried: bool
     steps: int
     reverse: bool
+    carries: bool = False
 
     @property
     def newest(self) -> int:
@@ -88,7 +92,7 @@ def windows_within(body: ScanBody, uses: Sequence[Iterable[Any]]) -> dict[int, W
         for slices in _outside(those, body.times[k], body):
             wanted[k].add(slices, True)
     return {
-        k: Window(body.times[k], w.slices, w.outlives, body.steps, body.reverse)
+        k: Window(body.times[k], w.slices, w.outlives, body.steps, body.reverse, k in body.carrying)
         for k, w in wanted.items()
         if k not in body.indivisible and w.slices <= MOST and w.slices < body.steps
     }
@@ -96,6 +100,9 @@ def windows_within(body: ScanBody, uses: Sequence[Iterable[Any]]) -> dict[int, W
 
 def _inside(equation: StepEquation, body: ScanBody) -> Iterator[tuple[int, int, bool]]:
     """Histories that an equation reads: how many slices that needs, and whether of other steps."""
+    if equation.carries:
+        yield equation.target, 1, True
+        return
     reads = [
         (source, steps_ago(equation, read, source, body.times, body.reverse))
         for read, source in history_reads(equation)

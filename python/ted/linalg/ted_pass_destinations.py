@@ -231,6 +231,12 @@ def _equal(value: ir.Value) -> list[ir.Value]:
     return found
 
 
+def _is_last_copy(generic: Generic) -> bool:
+    """Whether an operation copies what nothing else reads, so that canonicalization drops it."""
+    (source, *_) = generic.inputs or [None]
+    return isinstance(source, ir.OpResult) and _is_copy(generic) and len(list(source.uses)) == 1
+
+
 def _is_copy(generic: Generic) -> bool:
     if len(generic.inputs) != 1 or generic.yielded != [generic.body.arguments[0]]:
         return False
@@ -289,6 +295,8 @@ def _is_empty(value: ir.Value) -> bool:
 
 def _destination_operand(op: ir.Operation, result: int) -> int | None:
     """The operand that a result continues: those of the results follow each other."""
+    if op.name == "linalg.generic" and _is_last_copy(Generic(op)):
+        return 0
     if op.name.startswith("linalg."):
         return len(op.operands) - len(op.results) + result
     first = _FIRST_DESTINATION.get(op.name)

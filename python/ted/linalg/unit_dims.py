@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 
 from ted.linalg.generics import filled
 from ted.linalg.subdomain import Read, Subdomain
@@ -79,27 +80,23 @@ def collapse(value: ir.Value) -> ir.Value:
         if list(shape_of(source)) == short:
             return source
     kind = ir.RankedTensorType.get(short, element_type(value))
-    return tensor.CollapseShapeOp(kind, value, _groups(shape)).result
+    return tensor.CollapseShapeOp(kind, value, _groups(shape, short)).result
 
 
 def expand(value: ir.Value, kind: ir.Type) -> ir.Value:
-    """The inverse of `collapse`."""
+    """The inverse of `collapse`, and of what makes one dim of several neighbours."""
     shape = list(ir.ShapedType(kind).shape)
-    return tensor.ExpandShapeOp(kind, value, _groups(shape), [], shape).result
+    groups = _groups(shape, shape_of(value))
+    return tensor.ExpandShapeOp(kind, value, groups, [], shape).result
 
 
-def _groups(shape: Sequence[int]) -> ir.ArrayAttr:
-    """Each long dim with the unit dims after it; unit dims in front belong to the first."""
-    groups: list[list[int]] = []
-    waiting: list[int] = []
-    for k, extent in enumerate(shape):
-        if extent == 1 and not groups:
-            waiting.append(k)
-        elif extent == 1:
-            groups[-1].append(k)
-        else:
-            groups.append([*waiting, k])
-            waiting = []
+def _groups(shape: Sequence[int], joined: Sequence[int]) -> ir.ArrayAttr:
+    """The dims that make each joined one: with unit dims after them, the first with all before."""
+    groups: list[list[int]] = [[] for _ in joined]
+    at = 0
+    for k, extent in enumerate(shape if groups else ()):
+        at += extent != 1 and prod(shape[d] for d in groups[at]) == joined[at]
+        groups[at].append(k)
     i64 = ir.IntegerType.get_signless(64)
     return ir.ArrayAttr.get(
         [ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in group]) for group in groups]

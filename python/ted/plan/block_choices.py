@@ -1,0 +1,120 @@
+"""Whether tensors that outgrow a cache are made in a loop over blocks, by counted bytes.
+
+Stored, a tensor is written, and read by each equation that reads it. In a loop it stays in the
+cache; but in each block the loop reads all of what has no rows, and reads and writes its totals,
+as far as those outgrow the cache. What is larger than the far caches, too, counts `FAR` times. The
+fewer bytes win; with a limit of memory the loop does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ted.ir.equations import System, Tensor, is_contraction
+from ted.ir.scalar import dim
+from ted.plan.block_groups import Apart, Graph, Group, grown
+from ted.plan.block_loops import BlockLoop
+from ted.transforms.live_memory import nbytes
+
+LEAST, PRODUCTS = 8, 32  # rows of a block that are enough: of any, and for good products
+# The far caches hold some 8 times what the second one does for each core. On a Zen 5, loops
+# that read and write 16 to 24 MiB in each block were slower than by the bytes of nearer ones.
+FAR_CACHE, FAR = 8, 4
+SEEDS = 32  # tensors that are looked at, the largest of a program: a hundredth of a second for each
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The loop that a tensor is made in, or the reason why it is stored."""
+
+    tensor: Tensor
+    loop: BlockLoop | None
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.tensor} {self.reason}"
+
+
+def choices(system: System, cache: int, *, always: bool = False) -> Iterator[Choice]:
+    """What becomes of each tensor of more bytes than a cache has, the largest first.
+
+    With `always` loops are made where they can be.
+    """
+    taken: list[Group] = []
+
+    def is_large(tensor: Tensor) -> bool:
+        return not tensor.is_input and nbytes(tensor) > cache
+
+    large = [t for t in system.tensors() if is_large(t) and t not in system.outputs]
+    for seed in sorted(large, key=nbytes, reverse=True)[:SEEDS]:
+        if not any(seed in group.rows for group in taken):
+            choice = _choice(Graph(system, taken, is_large), seed, cache, always)
+            taken += [choice.loop.group] if choice.loop is not None else []
+            yield choice
+
+
+def _choice(graph: Graph, seed: Tensor, cache: int, always: bool) -> Choice:
+    reasons: list[str] = []
+    found: list[_Cost] = []
+    for along in range(len(seed.shape)):
+        cost = _cost(graph, seed, along, cache)
+        if isinstance(cost, Apart):
+            reasons.append(f"along dim {along} {cost}")
+        else:
+            found.append(cost)
+    best = min(found, key=lambda cost: cost.again, default=None)
+    if best is None:
+        return Choice(seed, None, f"is stored, since {'; '.join(reasons)}")
+    loop, whole = best.loop, f"{best.stored >> 20} MiB of it whole"
+    counted = f"{best.again >> 20} MiB for {loop.steps} blocks"
+    if best.again < best.stored or always:
+        reason = f"is made in blocks of {loop.size} rows, {counted} in place of {whole}"
+        return Choice(seed, loop, reason)
+    return Choice(seed, None, f"is stored, {whole} in place of {counted}")
+
+
+def _cost(graph: Graph, seed: Tensor, along: int, cache: int) -> _Cost | Apart:
+    try:
+        return _Cost(graph, grown(graph, seed, along), cache)
+    except Apart as reason:
+        return reason
+
+
+class _Cost:
+    """A loop in blocks that a cache holds, and the bytes that go through memory with it."""
+
+    def __init__(self, graph: Graph, group: Group, cache: int) -> None:
+        inside = [t for t in group.rows if graph.is_inside(t, group)]
+        row = max(1, sum(map(nbytes, inside)) // group.extent)
+        multiplies = any(map(is_contraction, group.loops))
+        fitting = max(cache // row, PRODUCTS if multiplies else LEAST)
+        self.loop = BlockLoop(group, _rows_of_block(group, fitting))
+        self.stored = sum(_moved(nbytes(t), cache) * (1 + len(graph.readers[t])) for t in inside)
+        totals = sum(nbytes(t) for t, along in group.rows.items() if along is None)
+        passed = sum(map(nbytes, _operands_without_rows(group))) + 2 * totals
+        self.again = self.loop.steps * _moved(passed, cache)
+
+
+def _moved(size: int, cache: int) -> int:
+    """What bytes count that are read or written once, by where they lie."""
+    return 0 if size <= cache else size if size <= FAR_CACHE * cache else FAR * size
+
+
+def _rows_of_block(group: Group, fitting: int) -> int:
+    """As many rows as fit, in blocks of equal size; `Apart` where no such number divides all."""
+    most = min(fitting, group.extent // 2)
+    sizes = [n for n in range(LEAST, most + 1) if group.extent % n == 0]
+    if not sizes:
+        raise Apart(f"{group.extent} rows are no blocks of {LEAST} to {most}")
+    return sizes[-1]
+
+
+def _operands_without_rows(group: Group) -> set[Tensor]:
+    """What the loop reads in every block as a whole."""
+    return {
+        read.attr
+        for equation, loop in group.loops.items()
+        for read in equation.reads
+        if read.attr not in group.rows and (loop is None or dim(loop) not in read.args)
+    }

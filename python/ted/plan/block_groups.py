@@ -1,0 +1,255 @@
+"""Which tensors may be computed together, in one loop over a dim that their equations share.
+
+Before: z[i, j] = ...; m[i] max= z[i, j]; p[i, j] = exp(z[i, j] - m[i]); dv[j] += p[i, j] * g[i]
+After:  one loop over i, in which `z`, `m` and `p` have *rows*, along dim 0 each, and `dv` is a
+*total*, which is there when the loop is over
+
+A group grows from one tensor that is not to be whole: all that read it are in the loop, each at
+the row that it is at itself, and so is what lies between two tensors of the group. Of the others
+those are in it that are large, and can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+from ted.ir.equations import (
+    Equation,
+    System,
+    Tensor,
+    components,
+    operands,
+    recurrent_tensors,
+)
+from ted.ir.expressions import Expr
+from ted.ir.graphs import finished
+from ted.ir.scalar import dim
+
+COMBINED = ("add", "mul", "max", "min")  # in any order
+_MOST = 64  # tensors of a loop
+
+Loops = Mapping[Equation, "int | None"]
+
+
+class Apart(Exception):
+    """Tensors that cannot share a loop; the text says which, and why."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The tensors of a loop over `extent` rows: the dim of each along which they are.
+
+    It is None for a total. `loops[e]` is the dim of an equation that the loop is; it is None for
+    an equation of a total that is there before the first row.
+    """
+
+    extent: int
+    rows: Mapping[Tensor, int | None]
+    loops: Loops
+
+
+class Graph:
+    """A system, the groups that were made of it, and what is large enough to be worth a loop."""
+
+    def __init__(
+        self, system: System, taken: Sequence[Group], is_large: Callable[[Tensor], bool]
+    ) -> None:
+        self.is_large = is_large
+        self.outputs = frozenset(system.outputs)
+        self.readers = system.consumers()
+        units = [tuple(group.rows) for group in taken]
+        self._unit = {t: unit for unit in units for t in unit}
+        order = [t for group in components(system.outputs, units) for t in group]
+        self._place = {t: k for k, t in enumerate(order)}
+        self.fixed = recurrent_tensors(system.outputs) | self._unit.keys()
+
+    def is_inside(self, tensor: Tensor, group: Group) -> bool:
+        """Whether nobody outside of a loop reads the rows of a tensor."""
+        readers = self.readers[tensor]
+        return (
+            group.rows[tensor] is not None
+            and tensor not in self.outputs
+            and all(r in group.rows for r in readers)
+        )
+
+    def between(self, members: Collection[Tensor]) -> list[Tensor]:
+        """What reads some of these, and is read by some, be it through others, in order."""
+        places = [self._place[t] for t in members]
+        first, last = min(places), max(places)
+        after = self._reached(members, lambda t: self.readers[t], first, last)
+        before = self._reached(members, operands, first, last)
+        return sorted((after & before).difference(members), key=self._place.__getitem__)
+
+    def _reached(
+        self, members: Iterable[Tensor], follow: Callable[[Tensor], Iterable[Tensor]],
+        first: int, last: int,
+    ) -> set[Tensor]:  # fmt: skip
+        """What some tensors lead to, as far as it has a place from the first to the last."""
+
+        def of_unit(tensor: Tensor) -> list[Tensor]:  # a loop is one node
+            found = [o for t in self._unit.get(tensor, (tensor,)) for o in follow(t)]
+            return [o for o in found if first <= self._place[o] <= last]
+
+        return {*finished(members, of_unit)}
+
+
+def grown(graph: Graph, seed: Tensor, along: int) -> Group:
+    """The group of a tensor that is not to be whole, with rows along one of its dims.
+
+    Raises: Apart where a tensor that has to be in it cannot be.
+    """
+    extent = seed.shape[along]
+    if not isinstance(extent, int):
+        raise Apart(f"{seed} has no known number of rows along dim {along}")
+    growth = _Growth(graph, extent)
+    growth.take(seed, partial(growth.with_rows, seed, along), graph.readers[seed])
+    growth.look_around()
+    return Group(extent, growth.rows, growth.loops)
+
+
+class _Growth:
+    """A group while it grows: at any time all that has to be in it is."""
+
+    def __init__(self, graph: Graph, extent: int) -> None:
+        self.graph, self.extent = graph, extent
+        self.rows: dict[Tensor, int | None] = {}
+        self.loops: dict[Equation, int | None] = {}
+
+    def take(
+        self, tensor: Tensor, made: Callable[[], tuple[int | None, Loops]],
+        readers: Sequence[Tensor] = (),
+    ) -> None:  # fmt: skip
+        """Take a tensor, some that read it, and what lies between tensors of the group then.
+
+        Raises: Apart where one of them cannot be in the loop; nothing is taken then.
+        """
+        before = dict(self.rows), dict(self.loops)
+        try:
+            self._put(tensor, *made())
+            for reader in readers:
+                self._put(reader, *self._as_reader(reader))
+            for other in self._missing():
+                self._put(other, *self._as_reader(other))
+            for member in self.rows:
+                self._check_reads(member)
+        except Apart:
+            self.rows, self.loops = before
+            raise
+
+    def _put(self, tensor: Tensor, along: int | None, loops: Loops) -> None:
+        self.rows[tensor] = along
+        self.loops.update(loops)
+
+    def _missing(self) -> list[Tensor]:
+        found = self.graph.between(self.rows)
+        if len(self.rows) + len(found) > _MOST:
+            raise Apart(f"more than {_MOST} tensors would be in the loop")
+        return found
+
+    def look_around(self) -> None:
+        """Take what is large, and may be in the loop: what is read at its row, and what reads."""
+        tried: set[Tensor] = set()
+        waiting = list(self.rows)
+        while waiting:
+            tensor = waiting.pop(0)
+            for other, made in self._neighbours(tensor):
+                if other in self.rows or other in tried:
+                    continue
+                tried.add(other)
+                with suppress(Apart):
+                    known = len(self.rows)
+                    self.take(other, made)
+                    waiting += list(self.rows)[known:]
+
+    def _neighbours(
+        self, tensor: Tensor
+    ) -> Iterator[tuple[Tensor, Callable[[], tuple[int | None, Loops]]]]:
+        for equation in tensor.equations:
+            for read in equation.reads:
+                at = next(iter(self._places(equation, read)), None)
+                if at is not None and self.graph.is_large(read.attr):
+                    yield read.attr, partial(self.with_rows, read.attr, at)
+        if self.rows[tensor] is not None and self.graph.is_large(tensor):
+            for reader in self.graph.readers[tensor]:
+                yield reader, partial(self._as_reader, reader)
+
+    def _places(self, equation: Equation, read: Expr) -> list[int]:
+        """The dims of a tensor along which a read is at the row that the equation is at."""
+        loop = self.loops[equation]
+        if loop is None:
+            return []
+        return [k for k, e in enumerate(read.args) if e.op == "dim" and e.attr == loop]
+
+    def _check_reads(self, tensor: Tensor) -> None:
+        for equation in tensor.equations:
+            for read in equation.reads:
+                source: Tensor = read.attr
+                if source not in self.rows:
+                    continue
+                if self.rows[source] is None:
+                    raise Apart(f"{tensor} reads {source}, which is there when the loop is over")
+                if self.rows[source] not in self._places(equation, read):
+                    raise Apart(f"{tensor} reads {source} at rows that are not its own")
+
+    def with_rows(self, tensor: Tensor, along: int) -> tuple[int, Loops]:
+        """A tensor with rows along a dim.
+
+        Raises: Apart where it is not written row by row.
+        """
+        return along, self._loops_of_rows(tensor, along)
+
+    def _loops_of_rows(self, tensor: Tensor, along: int) -> Loops:
+        """The dim of each equation that is the row that it writes."""
+        self._check_is_free(tensor)
+        found = {e: e.write[along] for e in tensor.equations}
+        if tensor.shape[along] != self.extent or any(
+            w.op != "dim" or e.extents[w.attr] != self.extent for e, w in found.items()
+        ):
+            raise Apart(f"{tensor} is not written row by row along dim {along}")
+        return {e: w.attr for e, w in found.items()}
+
+    def _as_reader(self, tensor: Tensor) -> tuple[int | None, Loops]:
+        """How a tensor that reads rows is in the loop: with rows of its own, or as a total."""
+        self._check_is_free(tensor)
+        loops = {e: self._loop_of_reads(tensor, e) for e in tensor.equations}
+        for equation, loop in loops.items():
+            if loop is not None:
+                places = [k for k, w in enumerate(equation.write) if w is dim(loop)]
+                if places:
+                    return self.with_rows(tensor, places[0])
+        self._check_is_total(tensor, loops)
+        return None, loops
+
+    def _loop_of_reads(self, tensor: Tensor, equation: Equation) -> int | None:
+        """The dim of an equation at which it reads rows; None if it reads none."""
+        found: set[Expr] = set()
+        for read in equation.reads:
+            along = self.rows.get(read.attr)
+            if along is not None:
+                found.add(read.args[along])
+        if len(found) > 1 or any(
+            e.op != "dim" or equation.extents[e.attr] != self.extent for e in found
+        ):
+            raise Apart(f"{tensor} reads several rows at once, or not all of them")
+        return next((e.attr for e in found), None)
+
+    def _check_is_free(self, tensor: Tensor) -> None:
+        if tensor.is_input or tensor in self.graph.fixed:
+            raise Apart(f"{tensor} is an input, of a recurrence, or of another loop")
+        if any(e.wishes for e in tensor.equations):
+            raise Apart(f"{tensor} asks to be lowered in a way of its own")
+
+    def _check_is_total(self, tensor: Tensor, loops: Loops) -> None:
+        """What rows are added to starts from anything, and does not mind in which order."""
+        rest = list(tensor.equations)
+        while rest and loops[rest[0]] is None and rest[0].combiner == "set":
+            rest.pop(0)
+        kinds = {e.combiner for e in rest}
+        if len(kinds) != 1 or not kinds <= set(COMBINED):
+            raise Apart(f"{tensor} joins rows by {', '.join(sorted(kinds)) or 'nothing'}")
+        for equation, loop in loops.items():
+            if loop is not None and loop < equation.parallel:
+                raise Apart(f"{tensor} is written at several places of a row")

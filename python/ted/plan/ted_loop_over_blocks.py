@@ -1,0 +1,39 @@
+"""Make what outgrows a cache in loops over blocks of rows, where that costs fewer bytes.
+
+Before: z[i, j] of 64 MB; m[i] max= z[i, j]; p[i, j] = exp(z[i, j] - m[i])
+After:  a `ted.scan` over blocks of i, of which a step holds 32 rows of `z` and `p`
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.ir.equations import System
+from ted.ir.remarks import remark
+from ted.ir.rewriting import SystemPass
+from ted.machine import DEFAULT, named_cpu
+from ted.plan.block_choices import choices
+from ted.plan.block_loops import in_loops
+
+NAME = "ted-loop-over-blocks"
+
+
+@dataclass(frozen=True)
+class TedLoopOverBlocks(SystemPass):
+    """Tensors are large that the second cache of `cpu` does not hold, or of more than `bytes`.
+
+    With `always` loops are made where they can be, whatever they cost.
+    """
+
+    cpu: str = DEFAULT
+    bytes: int = 0
+    always: bool = False
+
+    def rewrite(self, system: System) -> System:
+        """The system with loops over blocks."""
+        large = self.bytes or named_cpu(self.cpu).second_cache.size
+        found = list(choices(system, large, always=self.always))
+        for choice in found:
+            remark(f"{NAME}: {choice}", choice.tensor.location)
+        loops = [choice.loop for choice in found if choice.loop is not None]
+        return in_loops(system, loops) if loops else system

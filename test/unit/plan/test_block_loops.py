@@ -1,0 +1,174 @@
+"""Loops over blocks compute what stored tensors do, at every order, and never hold a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ted
+from support.in_process import compile_here
+from ted.plan import block_choices, ted_loop_over_blocks
+
+RNG = np.random.default_rng(11)
+LARGE = 64  # bytes of the smallest tensor that is made in blocks
+
+
+@pytest.fixture
+def loops(monkeypatch: pytest.MonkeyPatch) -> list[block_choices.Choice]:
+    """All that can be is made in blocks of few rows; the choices of the latest compilation."""
+    found: list[block_choices.Choice] = []
+
+    def noted(system: Any, cache: int, *, always: bool = False) -> list[block_choices.Choice]:
+        del cache, always
+        found[:] = real(system, LARGE, always=True)
+        return found
+
+    real = ted_loop_over_blocks.choices
+    compile_here(monkeypatch)
+    monkeypatch.setattr(block_choices, "LEAST", 2)
+    monkeypatch.setattr(block_choices, "PRODUCTS", 3)
+    monkeypatch.setattr(ted_loop_over_blocks, "choices", noted)
+    return found
+
+
+def attention(q: Any, k: Any, v: Any) -> Any:
+    return ted.nn.softmax(q @ ted.matrix_transpose(k)) @ v
+
+
+def cross_entropy(x: Any, w: Any, labels: Any) -> Any:
+    z = x @ w
+    picked = ted.take_along_axis(z, labels[:, None], axis=1)
+    return ted.sum(ted.logsumexp(z, axis=1)) - ted.sum(picked)
+
+
+def distances(x: Any, c: Any) -> Any:
+    apart = x[:, None, :] - c[None, :, :]
+    return ted.sum(ted.min(ted.sum(apart * apart, axis=2), axis=1))
+
+
+def columns(x: Any, y: Any) -> Any:
+    z = x @ y
+    return ted.sum(ted.nn.softmax(z, axis=0) ** 2, axis=0)
+
+
+def diagonal(x: Any, y: Any) -> Any:
+    z = x @ ted.matrix_transpose(y)
+    return ted.logsumexp(z, axis=1) - ted.linalg.diagonal(z)
+
+
+def extremes(x: Any, y: Any) -> Any:
+    z = ted.exp(x @ y / 4)
+    return ted.max(z, axis=0) + ted.min(z, axis=0) * ted.prod(z, axis=0)
+
+
+def from_a_start(x: Any, b: Any) -> Any:
+    """A total that begins with what has no rows."""
+    k = ted.reduce_axis(x.shape[0])
+    j = ted.reduce_axis(x.shape[1])
+    e = ted.exp(x)
+    return ted.compute((6,), lambda c: b[c] + ted.sum(e[k, j] * (1 + c), (k, j)))
+
+
+def kept_rows(x: Any, y: Any) -> Any:
+    """Rows that are results as well, along the second dim of one of them."""
+    z = ted.tanh(x @ y)
+    return z[:, :3] * 2, ted.matrix_transpose(z) + 1, ted.sum(z @ ted.matrix_transpose(z))
+
+
+def arrays(*shapes: tuple[int, ...]) -> list[Any]:
+    return [RNG.normal(size=shape) for shape in shapes]
+
+
+CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "attention": (attention, arrays((12, 4), (10, 4), (10, 5))),
+    "cross_entropy": (
+        lambda x, w: cross_entropy(x, w, ted.asarray(np.arange(12) % 7)), arrays((12, 4), (4, 9))
+    ),
+    "distances": (distances, arrays((12, 3), (9, 3))),
+    "columns": (columns, arrays((12, 3), (3, 8))),
+    "diagonal": (diagonal, arrays((12, 3), (12, 3))),
+    "extremes": (extremes, arrays((12, 3), (3, 8))),
+    "from_a_start": (from_a_start, arrays((12, 9), (6,))),
+    "kept_rows": (kept_rows, arrays((12, 3), (3, 8))),
+}  # fmt: skip
+
+
+def total(function: Callable[..., Any], *given: Any) -> Any:
+    """A number that depends on every element in another way."""
+    results = ted.tree.leaves(function(*given))
+    return sum(
+        ted.sum(r * ted.cos(ted.reshape(ted.arange(r.size, dtype="float64"), r.shape)))
+        for r in results
+    )
+
+
+def derivatives(function: Callable[..., Any], order: int, count: int) -> Callable[..., Any]:
+    f = partial(total, function)
+    everything = tuple(range(count))
+    for _ in range(order):
+        slopes = ted.grad(f, argnums=everything)
+        f = partial(total, slopes)
+    return f
+
+
+@pytest.mark.fast(3)
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_slopes_are_those_of_stored_tensors(
+    name: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    function, given = CASES[name]
+    numbers = range(len(given))
+
+    def results(*x: Any) -> Any:
+        second = derivatives(function, 1, len(given))
+        return function(*x), ted.grad(partial(total, function), tuple(numbers))(*x), second(*x)
+
+    with monkeypatch.context() as patch:
+        compile_here(patch)
+        patch.setattr(ted_loop_over_blocks, "choices", lambda *_, **__: [])
+        stored = ted.tree.leaves(ted.function(results)(*given))
+    made = request.getfixturevalue("loops")
+    found = ted.tree.leaves(ted.function(lambda *x: results(*x))(*given))
+    assert any(choice.loop is not None for choice in made), [str(c) for c in made]
+    for one, other in zip(found, stored, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)
+
+
+def test_attention_is_that_of_numpy(loops: list[block_choices.Choice]) -> None:
+    q, k, v = CASES["attention"][1]
+    e = np.exp(q @ k.T)
+    np.testing.assert_allclose(
+        ted.function(attention)(q, k, v), e / e.sum(1, keepdims=True) @ v, rtol=1e-13
+    )
+    (loop,) = (choice.loop for choice in loops if choice.loop is not None)
+    assert {t.name: rows for t, rows in loop.group.rows.items()}["exp"] == 0
+    assert loop.size == 3
+    assert loop.steps == 4
+
+
+def test_a_tensor_that_outgrows_the_cache_is_never_whole() -> None:
+    """Scores of 1024 x 1024 take 4 MiB; a machine of this row has 256 KiB for a block."""
+    shape = (1024, 32)
+    q, k, v = (ted.placeholder(shape, "float32", name=name) for name in "qkv")
+    result = attention(q, k, v)
+    outputs = [result, *ted.differentiate(ted.sum(result**2), [q, k, v])]
+    compiled = ted.compile([q, k, v], outputs, target="cpu:avx2")
+    results = 4 * 1024 * 32 * 4
+    assert compiled.memory().peak_bytes <= results + 5 * 32 * 1024 * 4 + (64 << 10)
+    assert "x1024x1024xf32" not in compiled.ir("loops")
+    said = compiled.explain().splitlines()[0]
+    assert "[1024, 1024] is made in blocks of 32 rows" in said
+    assert "MiB for 32 blocks in place of" in said
+
+
+def test_totals_are_added_to_where_they_are_results() -> None:
+    """Neither a copy in each block, nor one at the end."""
+    x, g = (ted.placeholder((1024, n), "float32", name=name) for n, name in ((512, "x"), (8, "g")))
+    total = ted.matrix_transpose(ted.exp(x) * ted.tanh(ted.exp(x))) @ g
+    compiled = ted.compile([x, g], total, target="cpu:avx2")
+    assert "ted.carries" in compiled.ir("ted")
+    assert "memref.copy" not in compiled.ir("buffers")
