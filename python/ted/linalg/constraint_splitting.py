@@ -4,6 +4,10 @@ A window at the border of an image: `i + r - 1 >= 0` couples a parallel dim with
 interior, where it holds for every r, it is gone; at the border point i = 0 it says r >= 1, which is
 a smaller box. So a padded window becomes dense subdomains with constant bounds; borders of more
 than a few points stay one slab each, for loops with bounds that depend on i.
+
+So do indices turn at a few points: `x[(i + 3) mod n]` is x[i + 3], and x[i + 3 - n] behind, as
+`x[max(i - 3, 3 - i)]` is x[3 - i] in front. What a quotient or an extreme is in the middle of the
+box holds inside.
 """
 
 from __future__ import annotations
@@ -13,11 +17,18 @@ from itertools import product
 from math import prod
 
 from ted.domain.intervals import of_dim, of_form
-from ted.domain.linear import term
-from ted.linalg.subdomain import Constraint, Subdomain
+from ted.domain.linear import Form, term
+from ted.domain.size_ranges import Bound
+from ted.linalg.subdomain import Subdomain
+from ted.mlir import ir
 from ted.mlir.affine_forms import linear
+from ted.mlir.affine_ranges import divided, parts_of
+from ted.mlir.index_values import form_of
+from ted.mlir.queries import defining
 
 THIN = 2  # borders of at most this many points are cut into points
+
+_EXTREMES = {"arith.maxsi": 1, "arith.minsi": -1}  # the sign of what the first has more
 
 Interval = tuple[int, int]  # first point, number of points
 
@@ -84,8 +95,8 @@ def _border(first: int, size: int, thin: int) -> list[Interval]:
 def interior(subdomain: Subdomain, dim: int) -> Interval:
     """First and last value of the dim for which its constraints hold whatever the reductions."""
     low, high = 0, subdomain.extents[dim] - 1
-    for constraint in _constraints(subdomain):
-        found = _about(constraint, subdomain, dim)
+    for form in (*_bounds(subdomain), *_choices(subdomain)):
+        found = _about(form, subdomain, dim)
         if found is None:
             continue
         factor, least = found  # factor * dim + least >= 0
@@ -93,22 +104,75 @@ def interior(subdomain: Subdomain, dim: int) -> Interval:
             low = max(low, -(least // factor))
         else:
             high = min(high, least // -factor)
+    for first, last in _stretches(subdomain, dim):
+        low, high = max(low, first), min(high, last)
     return low, high
 
 
-def _constraints(subdomain: Subdomain) -> Iterator[Constraint]:
-    yield from subdomain.domain
+def _stretches(subdomain: Subdomain, dim: int) -> Iterator[Interval]:
+    """First and last value of the dim around its middle for which a quotient in a read is one."""
+    extent = subdomain.extents[dim]
+    ranges = [of_dim(e) for e in subdomain.extents]
     for read in subdomain.reads:
-        if read is not None:
-            yield from read.guard
+        for part in (p for e in (read.subscripts if read else ()) for p in parts_of(e)):
+            whole, divisor = divided(part) or (part, 0)
+            form = linear(whole) if divisor else None
+            if form is None or not form[dim]:
+                continue
+            rest = of_form(form - term(dim) * form[dim], ranges)
+            middle = [
+                _stretch(form[dim], rest, divisor, k) for k in ((extent - 1) // 2, extent // 2)
+            ]
+            first, last = max(middle, key=lambda ends: ends[1] - ends[0])
+            if 2 * (min(last, extent - 1) - max(first, 0) + 1) >= extent:
+                yield first, last
 
 
-def _about(constraint: Constraint, subdomain: Subdomain, dim: int) -> Interval | None:
+def _stretch(factor: int, rest: tuple[Bound, Bound], divisor: int, point: int) -> Interval:
+    """Where `(factor * d + rest) // divisor` is what it is at a point, whatever the rest."""
+    quotient = (factor * point + int(rest[0])) // divisor
+    least, most = quotient * divisor - int(rest[0]), (quotient + 1) * divisor - 1 - int(rest[1])
+    if factor > 0:
+        return -(-least // factor), most // factor
+    return -(most // -factor), least // factor
+
+
+def _bounds(subdomain: Subdomain) -> Iterator[Form[int]]:
+    """What the conditions of the domain and of reads want to be at least 0."""
+    guards = (c for read in subdomain.reads if read is not None for c in read.guard)
+    for constraint in (*subdomain.domain, *guards):
+        form = linear(constraint.expr)
+        if form is not None and not constraint.is_equality:
+            yield form
+
+
+def _choices(subdomain: Subdomain) -> Iterator[Form[int]]:
+    """What is at least 0 where maxima and minima of indices choose as in the middle of the box."""
+    chosen: dict[ir.Value, Form[int]] = {}
+
+    def leaf(value: ir.Value) -> Form[int] | None:
+        op = defining(value, "ted.index")
+        if op is None:
+            return chosen.get(value)
+        return linear(subdomain.coordinates[ir.IntegerAttr(op.attributes["dim"]).value])
+
+    for op in (view.operation for view in subdomain.body.operations):
+        if op.name not in _EXTREMES or not isinstance(op.results[0].type, ir.IndexType):
+            continue
+        a, b = (form_of(v, leaf) for v in op.operands)
+        if a is None or b is None:
+            continue
+        more = (a - b) * _EXTREMES[op.name]
+        first = (
+            more.constant + sum(f * ((subdomain.extents[d] - 1) // 2) for d, f in more.terms) >= 0
+        )
+        chosen[op.results[0]] = a if first else b
+        yield more if first else more * -1
+
+
+def _about(form: Form[int], subdomain: Subdomain, dim: int) -> Interval | None:
     """The factor of the dim and the least of the rest, when it is the only parallel dim in it."""
-    form = linear(constraint.expr)
-    if form is None or constraint.is_equality or not form[dim]:
-        return None
-    if form.dims.intersection(subdomain.parallel_dims) != {dim}:
+    if not form[dim] or form.dims.intersection(subdomain.parallel_dims) != {dim}:
         return None
     rest = form - term(dim) * form[dim]
     return form[dim], int(of_form(rest, [of_dim(e) for e in subdomain.extents])[0])

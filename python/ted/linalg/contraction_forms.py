@@ -15,7 +15,14 @@ from math import prod
 
 from ted.linalg.generics import emit_generic
 from ted.linalg.named_contractions import emit_named
-from ted.linalg.padding import LARGEST_GROWTH, Paddings, may_gather, subscript_windows
+from ted.linalg.padding import (
+    LARGEST_GROWTH,
+    Paddings,
+    forwards,
+    is_backward_window,
+    may_gather,
+    subscript_windows,
+)
 from ted.linalg.slices import is_plain, written_slice
 from ted.linalg.subdomain import Constraint, Read, Subdomain
 from ted.mlir import ir
@@ -141,7 +148,7 @@ def _turned_forwards(subdomain: Subdomain) -> Subdomain:
 
 
 def _direction(read: Read, dim: int) -> int:
-    forms = [linear(e) for e in read.subscripts]
+    forms = [linear(e) for e in read.subscripts if not is_backward_window(e)]
     factors = [form[dim] for form in forms if form is not None and form[dim]]
     if not factors:
         return 0
@@ -152,7 +159,9 @@ def _direction(read: Read, dim: int) -> int:
 
 def _is_dense(read: Read, extents: tuple[int, ...]) -> bool:
     """Whether the read can be made without a guard, in the order of its dims."""
-    return is_plain(read) or _is_padded(read) or may_gather(read, extents)
+    if is_plain(read) or _is_padded(read) or may_gather(read, extents):
+        return True
+    return _is_padded(forwards(read))
 
 
 def _is_padded(read: Read) -> bool:
@@ -163,7 +172,11 @@ def _is_padded(read: Read) -> bool:
 def _dense_read(read: Read, extents: tuple[int, ...], paddings: Paddings) -> Read:
     if is_plain(read):
         return read
-    return (paddings.padded if _is_padded(read) else paddings.gathered)(read, extents)
+    if _is_padded(read):
+        return paddings.padded(read, extents)
+    if may_gather(read, extents):
+        return paddings.gathered(read, extents)
+    return _dense_read(paddings.turned(read), extents, paddings)
 
 
 def emit_contraction(

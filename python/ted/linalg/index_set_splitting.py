@@ -38,7 +38,7 @@ class Part:
 def parts_of(subdomain: Subdomain, most: int = MOST_PARTS) -> list[Part]:
     """Split the subdomain; the order of the parts does not matter, they are disjoint."""
     found = [p for cell in cells_of(subdomain, most) for p in _parts_of_cell(cell, most)]
-    if len(found) <= most and not any(map(_tests_guards, found)):
+    if 1 < len(found) <= most and not any(map(_tests_guards, found)):
         slabs = _inside_of_slabs(subdomain, len(found) // 2, THIN_SHARE)
         return slabs or found
     slabs = _inside_of_slabs(subdomain, most, LARGEST_SHARE)

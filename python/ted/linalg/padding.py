@@ -1,8 +1,9 @@
 """Reads of contractions that indexing maps cannot express -> tensors of their own.
 
 A guard that says only that a read lies inside its tensor becomes one zero-filled copy; a read that
-runs backwards, divides or takes remainders becomes one copy in the order of its dims. Equal copies
-are shared by all subdomains of a block.
+runs backwards, divides or takes remainders becomes one copy in the order of its dims, and windows
+read backwards are read forwards of a copy that is turned round. Equal copies are shared by all
+subdomains of a block.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ted.linalg.generics import build_generic, filled, linalg_indices
 from ted.linalg.slices import Operand, extract_slice, insert_slice
 from ted.linalg.subdomain import Constraint, Read
 from ted.mlir import ir, tensor
-from ted.mlir.affine_forms import dims_used, linear, substitute
+from ted.mlir.affine_forms import dims_used, down, linear, substitute
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import constant, element_type, shape_of
 
@@ -52,11 +53,39 @@ class Paddings:
             self.made[key] = _gather(read, used, len(extents), shape)
         return Read(self.made[key], tuple(ir.AffineExpr.get_dim(d) for d in used))
 
+    def turned(self, read: Read) -> Read:
+        """The read `forwards`, of a copy of its tensor that is turned round where it has to be."""
+        shape = tuple(shape_of(read.tensor))
+        dims = [ir.AffineExpr.get_dim(k) for k in range(len(shape))]
+        there = tuple(
+            _turned(dim, n) if is_backward_window(e) else dim
+            for dim, e, n in zip(dims, read.subscripts, shape, strict=True)
+        )
+        copy = self.gathered(Read(read.tensor, there), shape)
+        return replace(forwards(read), tensor=copy.tensor)
+
 
 def may_gather(read: Read, extents: tuple[int, ...]) -> bool:
     """Whether the tensor over the dims that a read uses is not too large."""
     size = prod(extents[d] for d in _used(read))
     return size <= LARGEST_GROWTH * max(1, prod(shape_of(read.tensor)))
+
+
+def forwards(read: Read) -> Read:
+    """The read from a tensor turned round in each dim of which windows are read backwards."""
+    pairs = zip(read.subscripts, shape_of(read.tensor), strict=True)
+    turned = tuple(_turned(e, n) if is_backward_window(e) else e for e, n in pairs)
+    return replace(read, subscripts=turned)
+
+
+def is_backward_window(expr: ir.AffineExpr) -> bool:
+    """Whether a subscript is a sum of several dims, all of them counted backwards."""
+    form = linear(expr)
+    return form is not None and len(form.terms) > 1 and all(f < 0 for _, f in form.terms)
+
+
+def _turned(expr: ir.AffineExpr, extent: int) -> ir.AffineExpr:
+    return down(ir.AffineExpr.get_constant(extent - 1) - expr)
 
 
 def _used(read: Read) -> list[int]:

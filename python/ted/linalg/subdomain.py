@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from ted.domain.linear import Form
 from ted.mlir import integer_set, ir
 from ted.mlir.affine_forms import down, linear, substitute, symbols_used
-from ted.mlir.affine_ranges import value_range
+from ted.mlir.affine_ranges import settled_divisions, value_range
 from ted.mlir.strategies import FORM, Wishes, wishes_of
 
 Expr = ir.AffineExpr
@@ -149,7 +149,7 @@ class Subdomain:
         return self.substituted(exprs, self.extents)
 
     def settled(self) -> Subdomain:
-        """Drop the constraints that always hold; an unsatisfiable domain empties the box."""
+        """Drop what always holds, and divisions of one quotient; no points make an empty box."""
         domain = [(c, c.decide(self.extents)) for c in self.domain]
         if any(holds is False for _, holds in domain):
             return replace(self, extents=(0,) * self.rank if self.rank else self.extents)
@@ -163,7 +163,11 @@ class Subdomain:
         decided = [(c, c.decide(self.extents)) for c in read.guard]
         if any(holds is False for _, holds in decided):
             return None
-        return replace(read, guard=tuple(c for c, holds in decided if holds is None))
+        return replace(
+            read,
+            subscripts=tuple(settled_divisions(e, self.extents) for e in read.subscripts),
+            guard=tuple(c for c, holds in decided if holds is None),
+        )
 
 
 def from_compute(op: ir.Operation) -> Subdomain:

@@ -21,6 +21,13 @@ RULES: dict[str, Callable[[Interval, Interval], Interval]] = {
     "AffineModExpr": intervals.mod,
 }
 """By the class of an expression of two operands."""
+_BUILT: dict[str, Callable[[ir.AffineExpr, ir.AffineExpr], ir.AffineExpr]] = {
+    "AffineAddExpr": ir.AffineExpr.get_add,
+    "AffineMulExpr": ir.AffineExpr.get_mul,
+    "AffineFloorDivExpr": ir.AffineExpr.get_floor_div,
+    "AffineCeilDivExpr": ir.AffineExpr.get_ceil_div,
+    "AffineModExpr": ir.AffineExpr.get_mod,
+}
 
 
 def range_within(
@@ -50,3 +57,38 @@ def ranges_within(expr: ir.AffineExpr, dims: Sequence[Interval]) -> Iterator[Int
         for part in operands_of(expr):
             yield from ranges_within(part, dims)
     yield range_within(expr, dims)
+
+
+def parts_of(expr: ir.AffineExpr) -> Iterator[ir.AffineExpr]:
+    """The expression and all in it, as their own classes."""
+    expr = down(expr)
+    yield expr
+    if type(expr).__name__ in RULES:
+        for part in operands_of(expr):
+            yield from parts_of(part)
+
+
+def divided(expr: ir.AffineExpr) -> tuple[ir.AffineExpr, int] | None:
+    """What is divided and by what, of a quotient or a remainder; None of another expression."""
+    if not isinstance(expr, (ir.AffineFloorDivExpr, ir.AffineModExpr)):
+        return None
+    left, right = operands_of(expr)
+    return (left, right.value) if isinstance(right, ir.AffineConstantExpr) else None
+
+
+def settled_divisions(expr: ir.AffineExpr, extents: Sequence[int]) -> ir.AffineExpr:
+    """The expression where quotients that are one number over the box are that number."""
+    expr = down(expr)
+    if type(expr).__name__ not in RULES or linear(expr) is not None:
+        return expr
+    parts = [settled_divisions(e, extents) for e in operands_of(expr)]
+    built = down(_BUILT[type(expr).__name__](*parts))
+    if (found := divided(built)) is None:
+        return built
+    whole, divisor = found
+    quotient, last = (end // divisor for end in value_range(whole, extents))
+    if quotient != last:
+        return built
+    if isinstance(built, ir.AffineModExpr):
+        return down(whole - quotient * divisor)
+    return down(ir.AffineExpr.get_constant(quotient))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from ted.domain.sizes import estimate
-from ted.ir.affine import canonical_indices, decide_selects
+from ted.ir.affine import NotAffine, canonical_indices, decide_selects, single_piece
 from ted.ir.equations import (
     Equation,
     System,
@@ -195,11 +195,15 @@ def _widens(body: Expr) -> bool:
 
 
 def _stays_affine(tensor: Tensor) -> bool:
-    body = tensor.equations[0].body
-    (read,) = loads(body)
-    return (body is read or _widens(body)) and all(
-        n.op not in ("floordiv", "mod", "select") for n in postorder(*read.args)
-    )
+    (equation,) = tensor.equations
+    (read,) = loads(equation.body)
+    if equation.body is not read and not _widens(equation.body):
+        return False
+    try:
+        places = [single_piece(place, equation.domain) for place in read.args]
+    except NotAffine:
+        return False
+    return all(place is not None and place.is_affine for place in places)
 
 
 # ------------------------------------------------------------------ rewriting

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -91,3 +95,52 @@ def test_borders_of_many_dims_stay_slabs() -> None:
     for at in ((0, 0, 0), (3, 6, 1), (6, 6, 6), (2, 3, 4)):
         part = values[tuple(slice(max(0, a - 2), a + 3) for a in at)]
         assert found[at] == part.max()
+
+
+def torus(numpy: Any) -> Callable[[Any], Any]:
+    """A function of neighbours in both dims."""
+    roll = numpy.roll
+    return lambda x: roll(x, 1, 0) + roll(x, -1, 0) + roll(x, 1, 1) - roll(x, -1, 1)
+
+
+MAPS: dict[str, tuple[int, Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "roll": (2, lambda x: ted.roll(x, 3, 1), lambda a: np.roll(a, 3, 1)),
+    "roll of both": (4, lambda x: ted.roll(x, 3, (0, 1)), lambda a: np.roll(a, 3, (0, 1))),
+    "roll of flip": (2, lambda x: ted.roll(ted.flip(x), 4, 0), lambda a: np.roll(np.flip(a), 4, 0)),
+    "roll as a row": (4, lambda x: ted.roll(x, 3), lambda a: np.roll(a, 3)),
+    "torus": (9, torus(ted), torus(np)),
+    **{mode: (9, partial(ted.pad, pad_width=3, mode=mode), partial(np.pad, pad_width=3, mode=mode))
+       for mode in ("wrap", "reflect", "symmetric", "edge")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_an_index_that_turns_at_a_few_points_is_cut_there(name: str) -> None:
+    count, program, oracle = MAPS[name]
+    x = ted.placeholder((8, 10), "float64", name="x")
+    y = program(x)
+    assert operations([x], y) == (count, 0)
+    values = np.random.default_rng(3).normal(size=(8, 10))
+    np.testing.assert_array_equal(ted.compile([x], y)(values), oracle(values))
+
+
+@pytest.mark.parametrize("name", ["roll", "roll as a row", "torus", "wrap"])
+def test_in_what_is_cut_nothing_is_divided(name: str) -> None:
+    x = ted.placeholder((8, 10), "float64", name="x")
+    text = ted.compile([x], MAPS[name][1](x)).ir("linalg")
+    assert "mod" not in text.replace("module", "")
+    assert "floordiv" not in text
+
+
+@pytest.mark.parametrize(("extent", "expected"), [(7, 3), (12, 1), (1 << 20, 1)])
+def test_a_remainder_that_turns_often_is_computed_at_each_point(extent: int, expected: int) -> None:
+    x = ted.placeholder((5,), "float64", name="x")
+    assert operations([x], ted.compute((extent,), lambda i: x[(i + 3) % 5])) == (expected, 0)
+
+
+def test_borders_of_an_index_in_many_dims_are_slabs() -> None:
+    x = ted.placeholder((16, 17, 18), "float64", name="x")
+    assert operations([x], ted.pad(x, 2, "reflect")) == (7, 0)
+    values = np.random.default_rng(3).normal(size=(16, 17, 18))
+    found = ted.compile([x], ted.pad(x, 2, "reflect"))(values)
+    np.testing.assert_array_equal(found, np.pad(values, 2, "reflect"))

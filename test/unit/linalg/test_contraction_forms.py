@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
+import ted
+from ted import nn
 from ted.linalg.contraction_forms import is_contraction
 from unit.linalg.subdomains import kept_subdomains, subdomain_of
 
@@ -59,3 +66,34 @@ def test_what_is_not_summed_or_not_there_is_none() -> None:
     assert not is_one(PRODUCT, "i, 0; 0, j", "pp")
     assert not is_one(PRODUCT, guards=("i - 9 >= 0",))
     assert is_one(PRODUCT, guards=("i - 8 >= 0",))
+
+
+READS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "flip": (ted.flip, np.flip),
+    **{mode: (partial(ted.pad, pad_width=1, mode=mode), partial(np.pad, pad_width=1, mode=mode))
+       for mode in ("reflect", "edge", "wrap")},
+    "clipped": (lambda x: ted.compute(x.shape, lambda i, j: x[i, ted.minimum(j + 2, 8)]),
+                lambda a: a[:, np.minimum(np.arange(9) + 2, 8)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READS)
+def test_windows_over_what_is_laid_out_anew_are_contractions(name: str) -> None:
+    (anew, oracle), padding = READS[name], 2
+    x, w = ted.placeholder((8, 9), "float64"), ted.placeholder((4, 1, 3, 5), "float64")
+    y = nn.conv2d(anew(x)[None, None], w, padding=padding, layout="NCHW")
+    f = ted.compile([x, w], [y, *ted.differentiate(ted.sum(y * y), [x, w])])
+    assert "laid out anew is over" not in f.explain()
+    assert re.search(r"conv2d, ted.compute .*: contraction", f.explain())
+    draw = np.random.default_rng(3)
+    a, b = draw.normal(size=(8, 9)), draw.normal(size=(4, 1, 3, 5))
+    windows = sliding_window_view(np.pad(oracle(a), padding), (3, 5))
+    found, dx, dw = f(a, b)
+    expected = np.einsum("hwrs,oirs->iohw", windows, b)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(dw, 2 * np.einsum("hwrs,iohw->oirs", windows, expected), rtol=1e-12)
+    # y is linear in x: along dx, the square of y grows by dx * dx.
+    moved = np.einsum(
+        "hwrs,oirs->iohw", sliding_window_view(np.pad(oracle(dx), padding), (3, 5)), b
+    )
+    np.testing.assert_allclose(2 * np.sum(expected * moved), np.sum(dx * dx), rtol=1e-12)
