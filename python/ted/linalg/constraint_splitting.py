@@ -26,6 +26,7 @@ from ted.mlir.affine_ranges import divided, parts_of
 from ted.mlir.index_values import form_of
 from ted.mlir.queries import defining
 
+MOST_PARTS = 24
 THIN = 2  # borders of at most this many points are cut into points
 
 _EXTREMES = {"arith.maxsi": 1, "arith.minsi": -1}  # the sign of what the first has more
@@ -36,13 +37,28 @@ Interval = tuple[int, int]  # first point, number of points
 def cells_of(subdomain: Subdomain, most: int) -> list[Subdomain]:
     """Disjoint parts that make up a subdomain; itself when there would be more than `most`."""
     for thin in (THIN, 0):
-        cuts = [
-            _intervals(subdomain, dim, thin) if dim in subdomain.parallel_dims else [(0, extent)]
-            for dim, extent in enumerate(subdomain.extents)
-        ]
+        cuts = _cuts(subdomain, thin)
         if prod(map(len, cuts)) <= most:
             return list(_cells(subdomain, cuts))
     return [subdomain]
+
+
+def has_wide_borders(subdomain: Subdomain) -> bool:
+    """Whether cells are many, or not all of them points or inside of all borders."""
+    cuts = _cuts(subdomain, THIN)
+    return prod(map(len, cuts)) > MOST_PARTS or any(
+        size > 1 and not low <= first <= first + size - 1 <= high
+        for dim in subdomain.parallel_dims
+        for low, high in [interior(subdomain, dim)]
+        for first, size in cuts[dim]
+    )
+
+
+def _cuts(subdomain: Subdomain, thin: int) -> list[list[Interval]]:
+    return [
+        _intervals(subdomain, dim, thin) if dim in subdomain.parallel_dims else [(0, extent)]
+        for dim, extent in enumerate(subdomain.extents)
+    ]
 
 
 def interior_and_slabs(subdomain: Subdomain) -> tuple[Subdomain, list[Subdomain]]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
+from ted.linalg.constraint_splitting import has_wide_borders
 from ted.linalg.generics import emit_generic
 from ted.linalg.named_contractions import emit_named
 from ted.linalg.padding import (
@@ -39,10 +40,11 @@ def dense_form(subdomain: Subdomain) -> Subdomain | Declined:
     """The same sum over a box, its conditions guards of the factors; nothing is built.
 
     A product with a factor that has no dim of the result for itself gains where the other one is
-    read backwards: turned round, its elements lie in a row.
+    read backwards: turned round, its elements lie in a row. So it does where zeros spare borders
+    that would be loops.
     """
     why = why_no_sum_of_products(subdomain)
-    if why is None and not (_reads_backwards(subdomain) and not subdomain.domain):
+    if why is None and not _gains(subdomain):
         why = why_no_contraction(subdomain)
     if why is not None:
         return Declined(why)
@@ -82,6 +84,11 @@ def why_no_sum_of_products(subdomain: Subdomain) -> str | None:
     left, right = (_dims(r) for r in subdomain.reads if r is not None)
     shared = left & right - set(subdomain.parallel_dims)
     return None if shared else "the factors share no dim that is summed over"
+
+
+def _gains(subdomain: Subdomain) -> bool:
+    backwards = _reads_backwards(subdomain) and not subdomain.domain
+    return backwards or has_wide_borders(subdomain)
 
 
 def _reads_backwards(subdomain: Subdomain) -> bool:

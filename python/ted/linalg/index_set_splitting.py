@@ -17,12 +17,11 @@ from typing import Any
 
 from ted.domain import sets
 from ted.domain.budget import BudgetExhausted, total_budget
-from ted.linalg.constraint_splitting import cells_of, interior_and_slabs
+from ted.linalg.constraint_splitting import MOST_PARTS, cells_of, interior_and_slabs
 from ted.linalg.domain_forms import points
 from ted.linalg.subdomain import Constraint, Subdomain
 from ted.mlir import ir
 
-MOST_PARTS = 24
 THIN_SHARE = 1 / 32  # of the points: testing guards takes four times as long at a point
 LARGEST_SHARE = 1 / 2  # where there would be too many parts without guards
 

@@ -46,11 +46,14 @@ def loop_order(
 
 
 def _window(subdomain: Subdomain) -> list[int]:
-    """The reductions, when they are few points altogether."""
-    extents = [subdomain.extents[d] for d in subdomain.reduction_dims]
-    return (
-        subdomain.reduction_dims if prod(extents) <= WINDOW and max(extents, default=0) <= 8 else []
-    )
+    """The innermost reductions that are few points altogether."""
+    window: list[int] = []
+    for dim in reversed(subdomain.reduction_dims):
+        extents = [subdomain.extents[d] for d in (dim, *window)]
+        if prod(extents) > WINDOW or max(extents) > 8:
+            break
+        window.insert(0, dim)
+    return window
 
 
 def _place_in_result(subdomain: Subdomain, dim: int) -> int:

@@ -1,7 +1,7 @@
 """Reads of contractions that indexing maps cannot express -> tensors of their own.
 
 A guard that says only that a read lies inside its tensor becomes one zero-filled copy; a read that
-runs backwards, divides or takes remainders becomes one copy in the order of its dims, and windows
+runs backwards, divides or takes remainders becomes one copy, in the order of its tensor; windows
 read backwards are read forwards of a copy that is turned round. Equal copies are shared by all
 subdomains of a block.
 """
@@ -89,7 +89,11 @@ def _turned(expr: ir.AffineExpr, extent: int) -> ir.AffineExpr:
 
 
 def _used(read: Read) -> list[int]:
-    return sorted(dims_used(*read.subscripts, *(c.expr for c in read.guard)))
+    """The dims of a read, in the order of its tensor."""
+    dims = (
+        d for e in (*read.subscripts, *(c.expr for c in read.guard)) for d in sorted(dims_used(e))
+    )
+    return list(dict.fromkeys(dims))
 
 
 def subscript_windows(read: Read, guard: tuple[Constraint, ...]) -> list[tuple[int, int]] | None:

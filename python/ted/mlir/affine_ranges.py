@@ -52,20 +52,16 @@ def value_range(expr: ir.AffineExpr, extents: Sequence[int]) -> tuple[int, int]:
 
 def ranges_within(expr: ir.AffineExpr, dims: Sequence[Interval]) -> Iterator[Interval]:
     """The interval of every part of an expression, its own last; symbols are without bound."""
-    expr = down(expr)
-    if type(expr).__name__ in RULES:
-        for part in operands_of(expr):
-            yield from ranges_within(part, dims)
-    yield range_within(expr, dims)
+    return (range_within(part, dims) for part in parts_of(expr))
 
 
 def parts_of(expr: ir.AffineExpr) -> Iterator[ir.AffineExpr]:
-    """The expression and all in it, as their own classes."""
+    """All in an expression, as the classes that they are, itself last."""
     expr = down(expr)
-    yield expr
     if type(expr).__name__ in RULES:
         for part in operands_of(expr):
             yield from parts_of(part)
+    yield expr
 
 
 def divided(expr: ir.AffineExpr) -> tuple[ir.AffineExpr, int] | None:

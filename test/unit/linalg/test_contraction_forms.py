@@ -14,6 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import ted
 from ted import nn
 from ted.linalg.contraction_forms import is_contraction
+from ted.testing.tracing import interpreted
 from unit.linalg.subdomains import kept_subdomains, subdomain_of
 
 
@@ -97,3 +98,21 @@ def test_windows_over_what_is_laid_out_anew_are_contractions(name: str) -> None:
         "hwrs,oirs->iohw", sliding_window_view(np.pad(oracle(dx), padding), (3, 5)), b
     )
     np.testing.assert_allclose(2 * np.sum(expected * moved), np.sum(dx * dx), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("size", "form"), [(3, "parts"), (5, "contraction"), (7, "contraction")])
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_wide_borders_of_a_window_in_each_channel_are_zeros(
+    size: int, form: str, layout: str
+) -> None:
+    last = layout == "NHWC"
+    x = ted.placeholder((2, 12, 12, 5) if last else (2, 5, 12, 12), "float64")
+    w = ted.placeholder((size, size, 5, 1) if last else (5, 1, size, size), "float64")
+    y = nn.depthwise_conv2d(x, w, padding=size // 2, layout=layout)
+    results = [y, *ted.differentiate(ted.sum(y * y), [x, w])]
+    f = ted.compile([x, w], results)
+    assert re.findall(r"ted.compute .*: (\w+)", f.explain()) == [form] * 3
+    draw = np.random.default_rng(3)
+    a, b = (draw.normal(size=t.shape) for t in (x, w))
+    for found, expected in zip(f(a, b), interpreted([x, w], results)(a, b), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)

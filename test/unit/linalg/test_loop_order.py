@@ -64,7 +64,8 @@ def test_loops_have_an_order(case: str) -> None:
     ("extents", "windows", "expected"),
     [((40, 3), True, [0, 1]), ((40, 3), False, [1, 0]), ((40, 8), True, [0, 1]),
      ((40, 9), True, [1, 0]), ((40, 4, 4), True, [0, 1, 2]), ((40, 4, 4), False, [1, 2, 0]),
-     ((40, 3, 6), True, [1, 2, 0]), ((40, 2, 8), True, [0, 1, 2])],
+     ((40, 3, 6), True, [1, 0, 2]), ((40, 2, 8), True, [0, 1, 2]), ((40, 7, 7), True, [1, 0, 2]),
+     ((40, 2, 9), True, [1, 2, 0])],
 )  # fmt: skip
 def test_few_points_are_summed_inside_the_innermost_loop(extents, windows, expected) -> None:
     read = ((*extents[1:], 40), "j, i" if len(extents) == 2 else "j, k, i")
