@@ -5,7 +5,8 @@ After: `linalg.matmul`, `linalg.batch_matmul` or a `linalg.generic` of one multi
 addition whose operands are read forwards and without guards, as vector schedules need them.
 
 Nothing here knows convolution: a guard or a domain that is about one subscript becomes zeros around
-that operand, a dim that runs backwards is turned round where the larger operand gains by it.
+that operand, a dim that runs backwards is turned round where the larger operand gains by it, or
+the smaller one where it would not be dense.
 """
 
 from __future__ import annotations
@@ -53,9 +54,10 @@ def dense_form(subdomain: Subdomain) -> Subdomain | Declined:
     dense = _domain_to_guards(subdomain)
     if dense is None:
         return Declined("a condition is about no one factor")
-    dense = _turned_forwards(dense)
-    if all(r is None or _is_dense(r, dense.extents) for r in dense.reads):
-        return dense
+    turned = _turned_forwards(dense)
+    for form in (turned, *map(turned.flipped, turned.reduction_dims)):
+        if all(r is None or _is_dense(r, form.extents) for r in form.reads):
+            return form
     return Declined(f"a factor laid out anew is over {LARGEST_GROWTH} times what it is read from")
 
 

@@ -4,7 +4,8 @@ Innermost goes a dim along which the written element and most reads are contiguo
 parallel one if it is as good as a reduction.  Around it: parallel dims in the order of the result,
 then reductions, so that a running total stays in a register or in the first cache. Reductions over
 a small window go inside even the innermost dim: they are unrolled there, and the total of a window
-then never leaves its register.
+then never leaves its register. So do two or three points between neighbours of the innermost dim,
+as of images with colours: their vectors are written interleaved.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def loop_order(
     inner = min(candidates, key=lambda d: (_cost(subdomain, d), -candidates.index(d)))
     around = [d for d in (*parallel, *subdomain.reduction_dims) if d != inner]
     window = _window(subdomain) if windows and inner in parallel else []
+    window += [d for d in parallel if d not in known and _is_interleaved(subdomain, inner, d)]
     order = [d for d in around if d not in window] + [inner, *window]
     return [*known, *(d for d in order if d not in known)]
 
@@ -56,6 +58,13 @@ def _window(subdomain: Subdomain) -> list[int]:
     return window
 
 
+def _is_interleaved(subdomain: Subdomain, inner: int, dim: int) -> bool:
+    """Whether a few points of a dim lie between two neighbours of the innermost one."""
+    points = subdomain.extents[dim]
+    steps = [_step(subdomain.write, subdomain.inits[0], d) for d in (dim, inner)]
+    return 1 < points < SHORT and steps == [1, points]
+
+
 def _place_in_result(subdomain: Subdomain, dim: int) -> int:
     uses = [k for k, e in enumerate(subdomain.write) if dim in dims_used(e)]
     return uses[0] if uses else len(subdomain.write)
@@ -69,12 +78,17 @@ def _cost(subdomain: Subdomain, dim: int) -> int:
 
 def _price(subscripts: tuple[ir.AffineExpr, ...], source: ir.Value, dim: int) -> int:
     """The cost of an access when the dim advances; of a jump where that depends on the point."""
+    step = _step(subscripts, source, dim)
+    return STRIDED if step is None or abs(step) > 1 else abs(step)
+
+
+def _step(subscripts: tuple[ir.AffineExpr, ...], source: ir.Value, dim: int) -> int | None:
+    """How far an access goes in memory when the dim advances; None if that depends on the point."""
     step = 0
     for expr, stride in zip(subscripts, element_strides(source.type) or (), strict=True):
         form = linear(expr)
         if form is not None:
             step += form[dim] * stride
         elif dim in dims_used(expr):
-            return STRIDED
-    distance = abs(step)
-    return STRIDED if distance > 1 else distance
+            return None
+    return step

@@ -116,3 +116,14 @@ def test_wide_borders_of_a_window_in_each_channel_are_zeros(
     a, b = (draw.normal(size=t.shape) for t in (x, w))
     for found, expected in zip(f(a, b), interpreted([x, w], results)(a, b), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+
+
+def test_the_other_factor_is_turned_round_where_that_makes_both_dense() -> None:
+    c, x, j = ted.placeholder((23,)), ted.placeholder((12, 7)), ted.reduce_axis(12)
+    y = ted.compute((12, 7), lambda i, k: ted.sum(c[i - j + 11] * x[j, k], axis=j))
+    f = ted.compile([c, x], y)
+    assert ": contraction" in f.explain().partition("\n")[0]
+    draw = np.random.default_rng(3)
+    a, b = (draw.integers(-9, 9, t.shape).astype(np.float32) for t in (c, x))
+    toeplitz = a[np.subtract.outer(np.arange(12), np.arange(12)) + 11]
+    np.testing.assert_array_equal(f(a, b), toeplitz @ b)

@@ -31,7 +31,10 @@ ORDERS = {
         ((20, 20), "j, i"), ((40,), "2 * i"), (20, 20), "pr", [0, 1]),
     "a jump backwards is a jump": (
         ((20, 20), "j, i"), ((40,), "39 - 2 * i"), (20, 20), "pr", [0, 1]),
-    "a dim of few points stays outside": (((9, 3), "i, j"), ((9, 3), "i, j"), (9, 3), "pp", [1, 0]),
+    "a dim of few points stays outside": (((9, 3), "i, j"), ((3, 9), "j, i"), (9, 3), "pp", [1, 0]),
+    "or inside, where they lie together": (
+        ((9,), "i"), ((9, 3), "i, j"), (9, 3), "pp", [0, 1]),
+    "and nothing is between": (((9,), "i"), ((9, 4), "i, j"), (9, 3), "pp", [1, 0]),
     "a dim of four points does not": (((9, 4), "i, j"), ((9, 4), "i, j"), (9, 4), "pp", [0, 1]),
     "what depends on the point is a jump": (
         ((9, 9), "j, i"), ((9, 9), "i, j floordiv 2"), (9, 9), "pp", [1, 0]),
