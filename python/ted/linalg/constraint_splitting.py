@@ -21,7 +21,7 @@ from ted.domain.linear import Form, term
 from ted.domain.size_ranges import Bound
 from ted.linalg.subdomain import Subdomain
 from ted.mlir import ir
-from ted.mlir.affine_forms import linear
+from ted.mlir.affine_forms import dims_used, linear
 from ted.mlir.affine_ranges import divided, parts_of
 from ted.mlir.index_values import form_of
 from ted.mlir.queries import defining
@@ -52,6 +52,13 @@ def has_wide_borders(subdomain: Subdomain) -> bool:
         for low, high in [interior(subdomain, dim)]
         for first, size in cuts[dim]
     )
+
+
+def has_scattered_borders(subdomain: Subdomain) -> bool:
+    """Whether elements of a border lie apart from each other in the result."""
+    along = dims_used(subdomain.write[-1]) if subdomain.write else set()
+    cuts = _cuts(subdomain, THIN)
+    return any(1 < len(cuts[dim]) < subdomain.extents[dim] for dim in along)
 
 
 def _cuts(subdomain: Subdomain, thin: int) -> list[list[Interval]]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from ted.linalg.constraint_splitting import has_wide_borders
+from ted.linalg.constraint_splitting import has_scattered_borders, has_wide_borders
 from ted.linalg.generics import emit_generic
 from ted.linalg.named_contractions import emit_named
 from ted.linalg.padding import (
@@ -33,6 +33,8 @@ from ted.mlir.queries import defining
 from ted.mlir.scalars import shape_of
 from ted.mlir.strategies import Declined
 
+# How often each element of a copy with zeros around it is read, at least, to spare small borders.
+READS_OF_COPY = 3
 _PRODUCTS = ("arith.mulf", "arith.muli")
 _EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui")  # of factors narrower than their sum
 
@@ -42,7 +44,7 @@ def dense_form(subdomain: Subdomain) -> Subdomain | Declined:
 
     A product with a factor that has no dim of the result for itself gains where the other one is
     read backwards: turned round, its elements lie in a row. So it does where zeros spare borders
-    that would be loops.
+    that would be loops, or have few elements next to each other.
     """
     why = why_no_sum_of_products(subdomain)
     if why is None and not _gains(subdomain):
@@ -89,8 +91,11 @@ def why_no_sum_of_products(subdomain: Subdomain) -> str | None:
 
 
 def _gains(subdomain: Subdomain) -> bool:
-    backwards = _reads_backwards(subdomain) and not subdomain.domain
-    return backwards or has_wide_borders(subdomain)
+    if has_wide_borders(subdomain) or (_reads_backwards(subdomain) and not subdomain.domain):
+        return True
+    largest = max(prod(shape_of(r.tensor)) for r in subdomain.reads if r is not None)
+    spared = prod(subdomain.extents) >= READS_OF_COPY * largest
+    return spared and has_scattered_borders(subdomain)
 
 
 def _reads_backwards(subdomain: Subdomain) -> bool:
