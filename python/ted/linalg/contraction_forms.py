@@ -39,15 +39,15 @@ _PRODUCTS = ("arith.mulf", "arith.muli")
 _EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui")  # of factors narrower than their sum
 
 
-def dense_form(subdomain: Subdomain) -> Subdomain | Declined:
+def dense_form(subdomain: Subdomain, *, scattered: bool = False) -> Subdomain | Declined:
     """The same sum over a box, its conditions guards of the factors; nothing is built.
 
     A product with a factor that has no dim of the result for itself gains where the other one is
     read backwards: turned round, its elements lie in a row. So it does where zeros spare borders
-    that would be loops, or have few elements next to each other.
+    that would be loops, or for `scattered` ones, which have few elements next to each other.
     """
     why = why_no_sum_of_products(subdomain)
-    if why is None and not _gains(subdomain):
+    if why is None and not _gains(subdomain, scattered):
         why = why_no_contraction(subdomain)
     if why is not None:
         return Declined(why)
@@ -90,12 +90,12 @@ def why_no_sum_of_products(subdomain: Subdomain) -> str | None:
     return None if shared else "the factors share no dim that is summed over"
 
 
-def _gains(subdomain: Subdomain) -> bool:
+def _gains(subdomain: Subdomain, scattered: bool) -> bool:
     if has_wide_borders(subdomain) or (_reads_backwards(subdomain) and not subdomain.domain):
         return True
     largest = max(prod(shape_of(r.tensor)) for r in subdomain.reads if r is not None)
-    spared = prod(subdomain.extents) >= READS_OF_COPY * largest
-    return spared and has_scattered_borders(subdomain)
+    often = prod(subdomain.extents) >= READS_OF_COPY * largest
+    return scattered and often and has_scattered_borders(subdomain)
 
 
 def _reads_backwards(subdomain: Subdomain) -> bool:

@@ -66,7 +66,7 @@ def lower(module: ir.Module, rows: int = 0, branches: bool = False) -> list[Choi
     paddings: dict[ir.Block, Paddings] = {}
     for op in _equations(module):
         _check_sizes(op)
-        shared = paddings.setdefault(op.block, Paddings())
+        shared = paddings.setdefault(op.block, Paddings(scattered=branches))
         with ir.InsertionPoint(op), op.location:
             if branches:
                 results, choice = lower_with_branches(op, shared)

@@ -27,9 +27,14 @@ LARGEST_GROWTH = 4  # a copy may have this many times the elements of its source
 
 @dataclass
 class Paddings:
-    """The copies made so far in one block, by what they are a copy of."""
+    """The copies made so far in one block, by what they are a copy of.
+
+    `scattered`: they are worth it for borders of which few elements lie next to each other, as on
+    CPUs; threads of a GPU test conditions instead.
+    """
 
     made: dict[object, ir.Value] = field(default_factory=dict)
+    scattered: bool = False
 
     def padded(self, read: Read, extents: tuple[int, ...]) -> Read:
         """The read without its guard, which has `subscript_windows`, from a zero-filled copy."""

@@ -105,7 +105,7 @@ def refuse_form(op: ir.Operation, rule: str) -> None:
 
 
 def _contraction(site: Site) -> Contraction | Declined:
-    dense = tuple(map(dense_form, site.boxes))
+    dense = tuple(dense_form(box, scattered=site.paddings.scattered) for box in site.boxes)
     declined = [d for d in dense if isinstance(d, Declined)]
     if len(declined) == len(dense):
         return declined[0] if declined else Declined("its conditions hold nowhere")
