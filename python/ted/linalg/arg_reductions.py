@@ -26,7 +26,7 @@ from ted.math.narrow_floats import computed
 from ted.mlir import arith, ir, tensor
 from ted.mlir.scalars import constant, element_type, is_float, shape_of
 
-SHORT = 32  # fewer points are not worth a second pass
+SHORT = 16  # fewer points are not worth a second pass
 # Any number above every index but the greatest, which LLVM would turn into a conditional.
 NONE = {32: 2**31 - 3, 64: 2**62}
 
@@ -40,7 +40,8 @@ def is_long_arg_reduction(subdomain: Subdomain) -> bool:
     order = loop_order(subdomain)
     if not order:
         return False
-    return order[-1] in subdomain.reduction_dims and subdomain.extents[order[-1]] >= SHORT
+    points = prod(subdomain.extents[d] for d in subdomain.reduction_dims)
+    return order[-1] in subdomain.reduction_dims and points >= SHORT
 
 
 def emit_arg_reduction(subdomain: Subdomain, target: WrittenSlice, results: Values) -> Values:

@@ -236,3 +236,14 @@ def test_factors_that_are_computed_for_products_have_memory_of_their_own() -> No
     numbers = [RANDOM.integers(-2, 3, shape).astype("float16") for shape in ((4, 4), (4,))]
     found = ted.compile([x, head], dx)(*numbers)
     assert found.tolist() == interpreted([x, head], [dx])(*numbers)[0].tolist()
+
+
+@pytest.mark.parametrize(("size", "passes"), [(3, 1), (4, 2), (7, 2)])
+def test_the_place_of_a_maximum_of_many_points_takes_two_passes(size: int, passes: int) -> None:
+    x, r, s = ted.placeholder((12, 20)), ted.reduce_axis(size), ted.reduce_axis(size)
+    y = ted.compute((13 - size, 21 - size), lambda i, j: ted.argmax(x[i + r, j + s], axis=(r, s)))
+    f = ted.compile([x], y)
+    assert f.ir("linalg").count('"reduction", "reduction"') == passes
+    values = RANDOM.integers(-9, 9, (12, 20)).astype(np.float32)  # many equal ones: the first wins
+    windows = np.lib.stride_tricks.sliding_window_view(values, (size, size))
+    np.testing.assert_array_equal(f(values), windows.reshape(*windows.shape[:2], -1).argmax(-1))
