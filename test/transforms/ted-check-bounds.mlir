@@ -344,6 +344,43 @@ func.func @a_place_that_leaves_64_bits(%A: tensor<3xf32>, %I: tensor<3xf32>) -> 
 
 // -----
 
+func.func @a_dim_that_leaves_its_type(%I: tensor<300xi8>) -> tensor<300xi8> {
+  // expected-error @+1 {{ted.compute: body: an index fits into 8 bits, got d0 in [0, 299]}}
+  %C = "ted.compute"(%I) ({
+    %i = "ted.index"() {dim = 0 : i64} : () -> index
+    %narrow = arith.index_cast %i : index to i8
+    "ted.yield"(%narrow) : (i8) -> ()
+  }) {
+    extents = array<i64: 300>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+    reads = [], guards = [], write = affine_map<(d0) -> (d0)>, combiner = "set"
+  } : (tensor<300xi8>) -> tensor<300xi8>
+  func.return %C : tensor<300xi8>
+}
+
+// -----
+
+func.func @a_step_that_leaves_64_bits(%init: tensor<4xi1>) -> tensor<4xi1> {
+  %c = "ted.scan"(%init) ({
+  ^bb0(%h: tensor<4xi1>):
+    // expected-error @+1 {{ted.compute: body: an index fits into 64 bits, got d0*4611686018427387904 in [0, 13835058055282163712]}}
+    %0 = "ted.compute"(%h) ({
+      %i = "ted.index"() {dim = 0 : i64} : () -> index
+      %zero = arith.constant 0 : index
+      %large = arith.constant 4611686018427387904 : index
+      %product = arith.muli %i, %large : index
+      %positive = arith.cmpi slt, %zero, %product : index
+      "ted.yield"(%positive) : (i1) -> ()
+    }) {
+      extents = array<i64: 4>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+      reads = [], guards = [], write = affine_map<(d0) -> (d0)>, combiner = "set"
+    } : (tensor<4xi1>) -> tensor<4xi1>
+    "ted.yield"(%0) : (tensor<4xi1>) -> ()
+  }) {steps = 4 : i64, times = array<i64: 0>, reverse = false} : (tensor<4xi1>) -> tensor<4xi1>
+  func.return %c : tensor<4xi1>
+}
+
+// -----
+
 // The message has the user's name of the data.
 func.func @a_body_that_leaves_64_bits_beside_data(%P: tensor<3xi64> loc("places"), %I: tensor<3xi1>) -> tensor<3xi1> {
   // expected-error @+1 {{ted.compute: body: an index fits into 64 bits, got minimum(index(places[d0]), d0)*4611686018427387904 in [-inf, 9223372036854775808]}}

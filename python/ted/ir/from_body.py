@@ -57,13 +57,22 @@ def read_body(op: ComputeOp, domain: Any, tensor_of: TensorOf, symbols: Symbols 
 
     Raises: VerifyError for an op that equations have no word for.
     """
-    wrapped = _Reader(op, domain, tensor_of, symbols, None)
-    body = wrapped.body()
-    if not wrapped.guarded:
-        return body
+    reader = _Reader(op, domain, tensor_of, symbols)
+    body = reader.body()
+    if not reader.guarded:
+        return body  # most have none
     paths = path_conditions(body.value, *body.write)
-    needed = {k for k, read in enumerate(wrapped.guarded) if not _is_implied(read, paths, domain)}
-    return _Reader(op, domain, tensor_of, symbols, needed).body()
+    bare = {
+        read.value: read.value.args.index(read.node)
+        for read in reader.guarded
+        if _is_implied(read, paths, domain)
+    }
+
+    def read_alone(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        return args[bare[node]] if node in bare else None
+
+    value, *write = scalar.rewrite([body.value, *body.write], read_alone)
+    return Body(value, tuple(write))
 
 
 def _is_implied(read: _Guarded, paths: dict[Expr, Expr], domain: Any) -> bool:
@@ -81,7 +90,7 @@ def _is_implied(read: _Guarded, paths: dict[Expr, Expr], domain: Any) -> bool:
 
 
 class _Reader:
-    """One walk over a body; guarded reads become selects, those numbered in `wrapped` or all."""
+    """One walk over a body; guarded reads become selects."""
 
     def __init__(
         self,
@@ -89,13 +98,11 @@ class _Reader:
         domain: Any,
         tensor_of: TensorOf,
         symbols: Symbols,
-        wrapped: set[int] | None,
     ) -> None:
         self.op = op
         self.domain = domain
         self.tensor_of = tensor_of
         self.symbols = symbols
-        self.wrapped = wrapped
         self.guarded: list[_Guarded] = []
         self.known: dict[ir.Value, Expr] = {}
 
@@ -146,9 +153,8 @@ class _Reader:
         return self._guard(_Guarded(node, conjunction_to_expr(constraints), points))
 
     def _guard(self, read: _Guarded) -> Expr:
-        number = len(self.guarded)
         self.guarded.append(read)
-        return read.value if self.wrapped is None or number in self.wrapped else read.node
+        return read.value
 
     def _value(self, value: ir.Value) -> Expr:
         if value in self.known:

@@ -3,7 +3,7 @@
 A read of a history at an earlier time is right. One at the time that is written is right when the
 history is complete in this step: the last of its equations stands earlier in the body. Anything
 else reads the future. A time that is data is proved by the condition of its read: `u[idx[t]]` where
-`idx[t] < t`.
+`idx[t] < t`.  What a step computes indices from fits into 64 bits, as in any equation.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ted.ir.dtypes import BY_MLIR
 from ted.ir.equations import Clock, Equation, Tensor
 from ted.ir.expressions import Expr, format_expr
 from ted.ir.from_body import read_body
+from ted.ir.index_ranges import overflow
 from ted.ir.recurrences import future_points, history_reads
 from ted.mlir import ir
 from ted.transforms.compute_sets import ComputeSets, name_of, symbols_around
@@ -28,7 +29,9 @@ Problem = tuple["SourceLocation | None", str]
 
 
 def reads_of_the_future(scan: ScanOp) -> Iterator[Problem]:
-    """Every read that is not proved to be of something complete, with the place of its equation.
+    """Every read that is not proved to be of something complete, and indices beyond 64 bits.
+
+    Each with the place of its equation.
 
     Raises: VerifyError when a time that is written is data.
     """
@@ -41,10 +44,15 @@ def _in_body(known: _States) -> Iterator[Problem]:
             yield from _in_body(_States(op, known))
             continue
         target, equation = known.equation(op)
+        wrapped = overflow(
+            equation.expressions, equation.extents, equation.domain, equation.dim_names
+        )
+        if wrapped is not None:
+            yield equation.location, f"ted.compute: body: {wrapped}"
         for read, points in history_reads(equation, known.states):
             problem = _decided(target, equation, read, points, read.attr in known.complete)
             if problem is not None:
-                yield equation.location, problem
+                yield equation.location, f"ted.scan: {problem}"
 
 
 def _decided(
@@ -99,7 +107,7 @@ class _States:
         body = read_body(op, op_sets.domain, self.tensor, self.symbols)
         equation = Equation(
             op_sets.box, len(op_sets.parallel), op_sets.domain, body.write, op.combiner_name,
-            body.value, op_sets.place,
+            body.value, op_sets.place, op_sets.dim_names,
         )  # fmt: skip
         return self.tensor(op.operation.results[-1]), equation
 

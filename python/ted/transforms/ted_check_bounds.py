@@ -52,8 +52,7 @@ def violations(module: ir.Module) -> Iterator[tuple[SourceLocation | None, str]]
         for problem in _problems(op_sets):
             yield op_sets.place, f"ted.compute: {problem}"
     for scan in scans(module):
-        for place, problem in reads_of_the_future(scan):
-            yield place, f"ted.scan: {problem}"
+        yield from reads_of_the_future(scan)
 
 
 def _problems(op_sets: ComputeSets) -> Iterator[str]:

@@ -20,13 +20,20 @@ from ted.ir.from_body import read_body
 from ted.ir.index_ranges import WAY_OUT, overflow
 from ted.mlir import ir
 from ted.mlir.affine_ranges import ranges_within
+from ted.mlir.queries import defining
 from ted.transforms.compute_sets import ComputeSets, name_of
 
-_NO_ARITHMETIC = frozenset({"ted.index", "ted.load", "ted.size", "arith.constant"})
+_NO_ARITHMETIC = frozenset(
+    {"ted.index", "ted.load", "ted.size", "arith.constant", "arith.cmpi", "arith.select"}
+)
+_CASTS = ("arith.index_cast", "arith.index_castui")
 
 
 def wrapping_indices(op_sets: ComputeSets) -> Iterator[str]:
-    """The end of a message for each map, set or body that computes an index beyond 64 bits."""
+    """The end of a message for each map, set or body that computes an index beyond 64 bits.
+
+    The body of a step of a scan is examined by what reads it there (`scan_causality.py`).
+    """
     if 0 in op_sets.box:
         return
     box = [intervals.of_dim(extent) for extent in op_sets.box]
@@ -38,7 +45,8 @@ def wrapping_indices(op_sets: ComputeSets) -> Iterator[str]:
             if beyond is not None:
                 got = f"{_text(expression, op_sets)}, computed in {list(beyond)}"
                 yield f"{label}: an index fits into 64 bits, got {got}; {WAY_OUT}"
-    found = _body(op_sets) if _computes_indices(op_sets) else None
+    is_step = op_sets.op.operation.parent.name == "ted.scan"
+    found = None if is_step or not _computes_indices(op_sets, box) else _body(op_sets)
     if found is not None:
         yield f"body: {found}"
 
@@ -74,12 +82,22 @@ def _text(expression: ir.AffineExpr, op_sets: ComputeSets) -> str:
     return re.sub(r"\bd(\d+)\b", lambda found: names[int(found[1])], str(expression))
 
 
-def _computes_indices(op_sets: ComputeSets) -> bool:
-    return any(
-        inner.operation.name not in _NO_ARITHMETIC
-        and any(isinstance(v.type, ir.IndexType) for v in (*inner.operands, *inner.results))
-        for inner in op_sets.op.body_block.operations
-    )
+def _computes_indices(op_sets: ComputeSets, box: Sequence[Interval]) -> bool:
+    operations = op_sets.op.body_block.operations
+    return any(_may_leave_its_type(inner.operation, box) for inner in operations)
+
+
+def _may_leave_its_type(op: ir.Operation, box: Sequence[Interval]) -> bool:
+    values = (*op.operands, *op.results)
+    if op.name in _NO_ARITHMETIC or not any(isinstance(v.type, ir.IndexType) for v in values):
+        return False
+    if op.name not in _CASTS:
+        return True
+    target, dim = op.results[0].type, defining(op.operands[0], "ted.index")
+    if isinstance(target, ir.IndexType):
+        return False
+    interval = None if dim is None else box[ir.IntegerAttr(dim.attributes["dim"]).value]
+    return interval is None or not intervals.fits(interval, BY_MLIR[str(target)].range)
 
 
 def _body(op_sets: ComputeSets) -> str | None:
