@@ -41,9 +41,13 @@ class StepEquation:
 
     def on(self, copy: ir.Operation) -> StepEquation:
         """The same equation with the operands of a copy of its op."""
-        subdomain = from_compute(copy)
-        if self.timestamp is not None:
-            subdomain = self.at_same_times(*with_timestamp(subdomain, self.timestamp.axis))[0]
+        operands, body = list(copy.operands), copy.regions[0].blocks[0]
+        reads = tuple(
+            read and replace(read, tensor=tensor)
+            for read, tensor in zip(self.subdomain.reads, operands, strict=False)
+        )
+        inits = tuple(operands[len(reads) :])
+        subdomain = replace(self.subdomain, reads=reads, inits=inits, body=body)
         copies = zip(loads_in(self.op), loads_in(copy), strict=True)
         loads = {new: self.loads[old] for old, new in copies if old in self.loads}
         return replace(self, subdomain=subdomain, loads=loads)
