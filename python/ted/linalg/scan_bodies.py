@@ -15,6 +15,8 @@ from ted.linalg.timestamps import Timestamp, over_steps, over_times, with_timest
 from ted.mlir import ir
 from ted.plan.block_loops import CARRIES
 
+_FEW = 4  # such a part of the equations of a step is better tested than all of them repeated
+
 
 @dataclass(frozen=True)
 class StepEquation:
@@ -113,6 +115,32 @@ class ScanBody:
         """Histories whose slice of a step begins as that of the step before."""
         return {e.target for e in self.equations.values() if e.carries and e.begins}
 
+    @cached_property
+    def divided(self) -> dict[ir.Operation, int]:
+        """Maps in which conditions change once, and when, if they are few of a step.
+
+        They are tested in the loop, as a stretch of time repeats all that is in a step: those that
+        stand beside scans, or write at one step of theirs.  Loops that may be left keep stretches,
+        in which the last steps are known to change nothing.
+        """
+        if any(str(ir.ShapedType(init.type).element_type) == "i1" for init in self.inits):
+            return {}
+        once = (op for nested in self.nested for op in _at_one_time(ScanBody(nested)))
+        beside = (op for op in self.inner if op in self.equations)
+        found: dict[ir.Operation, int] = {}
+        for op in (*beside, *once):
+            subdomain, timestamp = self.equations[op].subdomain, self.equations[op].timestamp
+            if timestamp is None or timestamp.factor != 1 or subdomain.reduction_dims:
+                continue
+            cuts = timestamp.cuts(subdomain) - {0, self.steps}
+            if len(cuts) == 1:
+                (found[op],) = cuts
+        return found if len(found) * _FEW <= len(self.equations) else {}
+
+    def divides(self, op: ir.Operation, span: tuple[int, int]) -> bool:
+        """Whether conditions of an equation change within a stretch of time."""
+        return op in self.divided and span[0] < self.divided[op] < span[1]
+
     def written(self, nested: ir.Operation) -> set[int]:
         """The histories of a scan inside of a step."""
         return {self.history[v] for v in nested.operands}
@@ -137,6 +165,12 @@ class ScanBody:
     def state(self, history: int) -> ir.Value:
         """The value that stands for a history before a step."""
         return self.block.arguments[history]
+
+
+def _at_one_time(body: ScanBody) -> list[ir.Operation]:
+    """The equations beside scans of a step that are performed in one step only."""
+    found = [(op, body.equations[op].timestamp) for op in body.inner if op in body.equations]
+    return [op for op, timestamp in found if timestamp is not None and not timestamp.factor]
 
 
 def loads_in(op: ir.Operation) -> list[ir.Operation]:

@@ -8,6 +8,7 @@ from the histories as they were before the outer step, and loses the dim that t 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 
 from ted.linalg.generics import started
@@ -97,6 +98,12 @@ class SlicesInStep(Histories):
         if history not in self.windows:
             return slice_at(state, axis, at)
         return started(without(tuple(shape_of(state)), axis), self.root(history))
+
+    def at(self, time: Time) -> SlicesInStep:
+        """The same slices where the outer time is known to be in a smaller stretch."""
+        found = copy(self)
+        found.time = time
+        return found
 
     def root(self, history: int) -> ir.Value:
         """What a history starts from before the first step of all."""

@@ -9,7 +9,9 @@ rows and maps of a step take the same roads as outside of a recurrence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import replace
 from itertools import pairwise
 
 from ted.errors import CompileError
@@ -91,7 +93,8 @@ class Scan:
         """Stretches of time in which every condition on the time alone has one answer.
 
         When the time of some equation is no form of one dim, every step is a stretch of its own;
-        so it is when one of a scan inside of a step is not performed in every step.
+        so it is when one of a scan inside of a step is not performed in every step.  Equations that
+        are `divided` cut nothing.
         """
         cuts = {0, self.body.steps}
         inside = {e for op in self.body.nested for e in equations_in(op)}
@@ -101,7 +104,8 @@ class Scan:
             timestamp = equation.timestamp
             if timestamp is None or (op in inside and timestamp.factor > 1):
                 return [(t, t + 1) for t in range(self.body.steps)]
-            cuts |= timestamp.cuts(equation.subdomain)
+            if op not in self.body.divided:
+                cuts |= timestamp.cuts(equation.subdomain)
         ordered = sorted(c for c in cuts if 0 <= c <= self.body.steps)
         return list(pairwise(ordered))
 
@@ -146,8 +150,8 @@ class Scan:
         known.update(zip((self.body.state(k) for k in self.carried), states, strict=True))
         for op in self.body.inner:
             if op not in self.body.equations and op.name != "ted.scan":
-                copy = op.clone().operation
-                known.update(zip(op.results, copy.results, strict=True))
+                own = op.clone().operation
+                known.update(zip(op.results, own.results, strict=True))
         choices = StepChoices(self.body, self.windows, time)
         steps = [op for op in self.body.inner if op in self.body.equations or op.name == "ted.scan"]
         self._perform(steps, known, choices, {})
@@ -189,39 +193,82 @@ class Scan:
 
     def _one(self, op: ir.Operation, known: Known, choices: StepChoices, decided: Decided) -> None:
         """An equation on the latest states."""
+        loop = self._divided_in(op, choices.time)
+        if loop is not None:
+            self._divide(op, *loop, known, choices, decided)
+            return
         equation = self.body.equations[op]
         if equation.begins:
             self._begin(equation.target, choices.time, known)
         if equation.carries and equation.target in self.windows:
             known[op.results[0]] = known[self.body.state(equation.target)]
             return
-        copy = op.clone().operation
-        use_known(copy, known)
+        own = op.clone().operation
+        use_known(own, known)
         with op.location:
-            answers = choices.answers(op, copy.regions[0].blocks[0], decided)
-            results = self._equation(self.histories.on(equation, copy), choices.time, answers)
+            answers = choices.answers(op, own.regions[0].blocks[0], decided)
+            results = self._equation(self.histories.on(equation, own), choices.time, answers)
         known.update(zip(op.results, results, strict=True))
         known.update(self._latest(op, results))
-        copy.erase()
+        own.erase()
 
     def _choose(
         self, key: Key, run: list[ir.Operation], known: Known, choices: StepChoices,
         decided: Decided,
     ) -> None:  # fmt: skip
-        """Equations with one condition: what others read of them is the result of a test."""
-        wanted = [v for op in run for v in op.results if self._is_read_outside(v, run)]
+        """Equations with one condition."""
         first = run[0].clone().operation
         use_known(first, known)
         equation = self.body.equations[run[0]].on(first)
         condition = choices.condition(run[0], equation, first, decided)
         first.erase()
 
+        def perform(answer: bool, inside: Known) -> None:
+            self._perform(run, inside, choices, {**decided, key: answer})
+
+        self._test(condition, run, known, choices.time, perform)
+
+    def _divided_in(self, op: ir.Operation, time: Time) -> tuple[int, DynamicTime] | None:
+        """When a condition of an equation changes in a loop, this or that around it, and there."""
+        loops = [(self.body, time)]
+        if isinstance(self.histories, SlicesInStep):
+            loops.append((self.histories.outer.body, self.histories.time))
+        for body, loop in loops:
+            if isinstance(loop, DynamicTime) and body.divides(op, loop.span):
+                return body.divided[op], loop
+        return None
+
+    def _divide(
+        self, op: ir.Operation, cut: int, loop: DynamicTime, known: Known, choices: StepChoices,
+        decided: Decided,
+    ) -> None:  # fmt: skip
+        """An equation in which a condition changes at one time of a loop, this or an outer one."""
+        is_early = arith.CmpIOp(arith.CmpIPredicate.slt, loop.now, index(cut)).result
+
+        def perform(early: bool, inside: Known) -> None:
+            begin, end = (loop.begin, cut) if early else (cut, loop.end)
+            count = arith.SubIOp(loop.now, index(begin)).result
+            part, scan, there = DynamicTime(begin, end, count, loop.now), copy(self), choices
+            if loop is choices.time:
+                there = replace(choices, time=part)
+            elif isinstance(self.histories, SlicesInStep):
+                scan.histories = self.histories.at(part)
+            scan._one(op, inside, there, decided)
+
+        self._test(is_early, [op], known, choices.time, perform)
+
+    def _test(
+        self, condition: ir.Value, run: list[ir.Operation], known: Known, time: Time,
+        perform: Callable[[bool, Known], None],
+    ) -> None:  # fmt: skip
+        """Equations behind a test: what others read of them is its result."""
+        wanted = [v for op in run for v in op.results if self._is_read_outside(v, run)]
         begun = {e.target for e in map(self.body.equations.__getitem__, run) if e.begins}
-        chosen = [self._chosen(self.body.history[v], begun, known, choices.time) for v in wanted]
+        chosen = [self._chosen(self.body.history[v], begun, known, time) for v in wanted]
 
         def side(answer: bool) -> Values:
             inside = dict(known)
-            self._perform(run, inside, choices, {**decided, key: answer})
+            perform(answer, inside)
             return [one.given(inside[v]) for v, one in zip(wanted, chosen, strict=True)]
 
         types = [one.type for one in chosen]
