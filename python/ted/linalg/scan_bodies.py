@@ -13,6 +13,7 @@ from ted.forking import cached_property
 from ted.linalg.subdomain import Subdomain, from_compute
 from ted.linalg.timestamps import Timestamp, over_steps, over_times, with_timestamp
 from ted.mlir import ir
+from ted.mlir.scalars import element_type
 from ted.plan.block_loops import CARRIES
 
 _FEW = 4  # such a part of the equations of a step is better tested than all of them repeated
@@ -123,19 +124,32 @@ class ScanBody:
         stand beside scans, or write at one step of theirs.  Loops that may be left keep stretches,
         in which the last steps are known to change nothing.
         """
-        if any(str(ir.ShapedType(init.type).element_type) == "i1" for init in self.inits):
+        if self._may_be_left:
             return {}
         once = (op for nested in self.nested for op in _at_one_time(ScanBody(nested)))
         beside = (op for op in self.inner if op in self.equations)
         found: dict[ir.Operation, int] = {}
         for op in (*beside, *once):
             subdomain, timestamp = self.equations[op].subdomain, self.equations[op].timestamp
-            if timestamp is None or timestamp.factor != 1 or subdomain.reduction_dims:
+            if timestamp is None or timestamp.factor > 1 or subdomain.reduction_dims:
                 continue
             cuts = timestamp.cuts(subdomain) - {0, self.steps}
             if len(cuts) == 1:
                 (found[op],) = cuts
         return found if len(found) * _FEW <= len(self.equations) else {}
+
+    @property
+    def _may_be_left(self) -> bool:
+        """Whether a step reads a condition of an earlier one."""
+        bools = {k for k, v in enumerate(self.inits) if str(element_type(v)) == "i1"}
+        for equation in self.equations.values():
+            now = equation.subdomain.write[self.times[equation.target]]
+            for read, source in zip(equation.subdomain.reads, equation.sources, strict=False):
+                if source in bools and read and read.subscripts[self.times[source]] != now:
+                    return True
+            if bools.intersection(equation.loads.values()):
+                return True
+        return False
 
     def divides(self, op: ir.Operation, span: tuple[int, int]) -> bool:
         """Whether conditions of an equation change within a stretch of time."""

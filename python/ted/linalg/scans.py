@@ -248,7 +248,8 @@ class Scan:
         def perform(early: bool, inside: Known) -> None:
             begin, end = (loop.begin, cut) if early else (cut, loop.end)
             count = arith.SubIOp(loop.now, index(begin)).result
-            part, scan, there = DynamicTime(begin, end, count, loop.now), copy(self), choices
+            is_step, scan, there = end - begin == 1, copy(self), choices
+            part = StaticTime(begin) if is_step else DynamicTime(begin, end, count, loop.now)
             if loop is choices.time:
                 there = replace(choices, time=part)
             elif isinstance(self.histories, SlicesInStep):
