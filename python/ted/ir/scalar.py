@@ -157,11 +157,15 @@ def add(a: Expr, b: Expr) -> Expr:
         return a
     if is_const(a, 0):
         return b
-    if is_const(a) and is_const(b) and (_exact(a) or (_is_small(a) and _is_small(b))):
+    if _has_exact_sum(a, b):
         return const(a.attr + b.attr, a.dtype)
     if a.op == "neg" and b.op != "neg":
         return sub(b, a.args[0])
     return sub(a, b.args[0]) if b.op == "neg" else _typed("add", a, b)
+
+
+def _has_exact_sum(a: Expr, b: Expr) -> bool:
+    return is_const(a) and is_const(b) and (_exact(a) or (_is_small(a) and _is_small(b)))
 
 
 def _is_small(e: Expr) -> bool:
@@ -177,7 +181,7 @@ def sub(a: Expr, b: Expr) -> Expr:
         return neg(b)
     if _exact(a) and a is b:
         return const(0, a.dtype)
-    if _exact(a) and is_const(a) and is_const(b):
+    if _has_exact_sum(a, b):
         return const(a.attr - b.attr, a.dtype)
     return add(a, b.args[0]) if b.op == "neg" else _typed("sub", a, b)
 
