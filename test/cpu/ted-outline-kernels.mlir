@@ -28,7 +28,7 @@ func.func @equal_layers(%x: memref<8xf32> {llvm.noalias}, %y: memref<8xf32> {llv
 
 // -----
 
-// A number that only one of them has makes two of them.
+// A number that only one of them has makes two of them, but where it is added or multiplied.
 // CHECK-COUNT-2: func.func private @kernel_
 // CHECK: func.func @constants_differ
 func.func @constants_differ(%x: memref<8xf32>, %y: memref<8xf32>) {
@@ -201,5 +201,85 @@ func.func @one_or_the_other(%x: memref<8xf32> {llvm.noalias}, %y: memref<8xf32> 
 // CHECK-NEXT: memref.copy
 func.func @unknown_layout(%x: memref<8xf32, strided<[?], offset: ?>>, %y: memref<8xf32>) {
   memref.copy %x, %y : memref<8xf32, strided<[?], offset: ?>> to memref<8xf32>
+  return
+}
+
+// -----
+
+// Numbers that are added and multiplied alone are arguments where kernels differ in them alone; 3 is
+// the same in both, and of the last one the number is compared.
+// CHECK: func.func private @[[MAXIMUM:kernel_[0-9a-f]+]](
+// CHECK: func.func private @[[OTHER:kernel_[0-9a-f]+]](
+// CHECK: func.func private @[[K:kernel_[0-9a-f]+]](%{{.*}}: memref<8xf32>, %[[N:.*]]: f32)
+// CHECK-NEXT: %[[THREE:.*]] = arith.constant 3.0
+// CHECK-NEXT: linalg.generic
+// CHECK: arith.mulf %{{.*}}, %[[N]]
+// CHECK: arith.addf %{{.*}}, %[[THREE]]
+// CHECK-NOT: private
+// CHECK: func.func @numbers_differ(%[[X:.*]]: memref<8xf32>, %[[Y:.*]]: memref<8xf32>)
+// CHECK: %[[ONE:.*]] = arith.constant 1.0
+// CHECK-NEXT: call @[[K]](%[[X]], %[[ONE]])
+// CHECK: %[[TWO:.*]] = arith.constant 2.0
+// CHECK-NEXT: call @[[K]](%[[Y]], %[[TWO]])
+// CHECK-NEXT: call @[[OTHER]](%[[X]])
+// CHECK-NEXT: call @[[MAXIMUM]](%[[X]])
+#id = affine_map<(d0) -> (d0)>
+func.func @numbers_differ(%x: memref<8xf32>, %y: memref<8xf32>) {
+  %one = arith.constant 1.0 : f32
+  %two = arith.constant 2.0 : f32
+  %three = arith.constant 3.0 : f32
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<8xf32>) {
+  ^bb0(%a: f32):
+    %0 = arith.mulf %a, %one : f32
+    %1 = arith.addf %0, %three : f32
+    linalg.yield %1 : f32
+  }
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%y : memref<8xf32>) {
+  ^bb0(%a: f32):
+    %0 = arith.mulf %a, %two : f32
+    %1 = arith.addf %0, %three : f32
+    linalg.yield %1 : f32
+  }
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<8xf32>) {
+  ^bb0(%a: f32):
+    %0 = arith.maximumf %a, %one : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<8xf32>) {
+  ^bb0(%a: f32):
+    %0 = arith.maximumf %a, %two : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// What takes a number from elsewhere is the same kernel.
+// CHECK-COUNT-1: func.func private @kernel_
+// CHECK-NOT: private
+// CHECK-LABEL: func.func @number_given(%{{.*}}: memref<8xf32>, %[[N:.*]]: f32)
+// CHECK: call @[[K:.*]](%{{.*}}, %[[N]])
+// CHECK: call @[[K]](
+// CHECK: call @[[K]](
+#id = affine_map<(d0) -> (d0)>
+func.func @number_given(%x: memref<8xf32>, %n: f32) {
+  %one = arith.constant 1.0 : f32
+  %two = arith.constant 2.0 : f32
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<8xf32>) {
+  ^bb0(%a: f32):
+    %0 = arith.mulf %a, %n : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<8xf32>) {
+  ^bb0(%a: f32):
+    %0 = arith.mulf %a, %one : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<8xf32>) {
+  ^bb0(%a: f32):
+    %0 = arith.mulf %a, %two : f32
+    linalg.yield %0 : f32
+  }
   return
 }

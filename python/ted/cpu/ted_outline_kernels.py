@@ -6,15 +6,15 @@ After: `func.call @kernel_1f…(%a, %b)`, `func.call @kernel_1f…(%b, %c)`
 All that comes later is done once for each kernel that differs, whatever the tensors are called:
 what a kernel is named after is a hash of its text. It takes the memory that it touches, each
 allocation or argument once, and makes constants and views of it again; memory that only it uses is
-its own. Numbers of index errors are arguments.
+its own. Numbers of index errors are arguments, and so are others by which alone kernels differ.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ted.cpu.shared_kernels import name_by_text, share_kernels
 from ted.linalg.data_reads import ERROR_FUNCTION
 from ted.mlir import func, ir, memref
 from ted.mlir.aliasing import ANYWHERE, VIEWS, Memory, memories
@@ -34,7 +34,7 @@ _NESTS = ("scf.for", "scf.if", "scf.parallel", "memref.copy")
 _REMADE = (*VIEWS, "arith.constant", "memref.get_global")
 _MAKERS, _FREE = ("memref.alloc", "memref.alloca"), "memref.dealloc"
 _MARKS = "ted.row_"  # of ted-fuse-rows, numbered through the program
-_NOALIAS = "llvm.noalias"
+_NOALIAS, _PREFIX = "llvm.noalias", "kernel"
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ class TedOutlineKernels:
                     kernel = Kernel(group)
                     if kernel.is_callable:
                         kernel.outline(module, function, known)
+            share_kernels(module, _PREFIX, known)
 
 
 def _groups(block: ir.Block) -> Iterator[list[ir.Operation]]:
@@ -105,19 +106,15 @@ class Kernel:
         module: ir.Module,
         function: func.FuncOp,
         known: dict[str, str],
-        prefix: str = "kernel",
+        prefix: str = _PREFIX,
     ) -> None:
         """Replace the operations by a call; `known` has kernels by their text."""
         last = self.ops[-1]
         with last.location:
             made, numbers = self._function(module, function)
-            text = str(made.operation.get_asm(use_local_scope=True, assume_verified=True))
-            name = known.get(text)
-            if name is None:
-                name = f"{prefix}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-                known[text] = name
-                made.attributes["sym_name"] = ir.StringAttr.get(name)
-            else:
+            is_new = name_by_text(made, prefix, known)
+            name = made.name.value
+            if not is_new:
                 made.operation.erase()
             types = [result.type for result in last.results]
             with ir.InsertionPoint(last):
