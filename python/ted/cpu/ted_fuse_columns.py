@@ -14,7 +14,7 @@ where it is; one with `{name = "column_sums"}` moves, or is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ted.cpu.row_blocks import block_rows
 from ted.linalg.column_sums import is_by_row, is_column_sum
@@ -23,7 +23,7 @@ from ted.linalg.row_strategies import ALONE, COLUMNS
 from ted.machine import DEFAULT, named_cpu
 from ted.mlir import ir, memref
 from ted.mlir.aliasing import VIEWS, Memory, root
-from ted.mlir.effects import effects_of
+from ted.mlir.effects import Effects, effects_of
 from ted.mlir.generic import Generic
 from ted.mlir.queries import constant_of, defining, functions, is_inside
 from ted.mlir.strategies import GROUP, Declined, Plain, Strategy, check_is_seen, choose, forget
@@ -55,11 +55,18 @@ class TedFuseColumns:
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """A sum over rows, what stands before it, and what behind."""
+    """A sum over rows, what stands before it, and what behind; `known` has effects of these."""
 
     op: ir.Operation
     before: list[ir.Operation]
     behind: list[ir.Operation]
+    known: dict[ir.Operation, Effects] = field(default_factory=dict)
+
+    def effects(self, op: ir.Operation) -> Effects:
+        """The effects of an operation, found once for all sums."""
+        if op not in self.known:
+            self.known[op] = effects_of(op)
+        return self.known[op]
 
 
 @dataclass(frozen=True)
@@ -70,15 +77,27 @@ class Into:
 
 
 def _fuse_block(block: ir.Block) -> None:
-    for op in [op.operation for op in block.operations]:
+    known: dict[ir.Operation, Effects] = {}
+    operations = users = _users_of_memory(block)
+    for op in operations:
         if op.results or not is_column_sum(op):
             continue
-        operations = [other.operation for other in block.operations]
-        place = operations.index(op)
-        site = Site(op, operations[:place], operations[place + 1 :])
+        place = users.index(op)
+        site = Site(op, users[:place], users[place + 1 :], known)
         choice = choose(TABLE, site, GROUP)
         forget(op, GROUP)
+        if isinstance(choice.plan, Into):
+            for changed in (op, choice.plan.loop):
+                known.pop(changed, None)
         choice.row.emit(site, choice.plan)
+        if isinstance(choice.plan, Into):
+            users = _users_of_memory(block)
+
+
+def _users_of_memory(block: ir.Block) -> list[ir.Operation]:
+    """The operations of a block but for views."""
+    operations = (view.operation for view in block.operations)
+    return [op for op in operations if op.name not in VIEWS and len(op.operands)]
 
 
 def _row_loop(site: Site) -> Into | Declined:
@@ -90,11 +109,9 @@ def _row_loop(site: Site) -> Into | Declined:
 def _loop_before(site: Site) -> Into | Declined:
     op = site.op
     operands = list(op.operands)[: len(op.operands) - 1]
-    mine = effects_of(op)
+    mine = site.effects(op)
     for other in reversed(site.before):
-        if other.name in VIEWS or not len(other.operands):
-            continue
-        found = effects_of(other)
+        found = site.effects(other)
         if _is_over_rows(other, op):
             if mine.writes & found.touched:
                 return Declined("the loop over its rows touches the total")
@@ -109,11 +126,9 @@ def _loop_before(site: Site) -> Into | Declined:
 
 
 def _loop_behind(site: Site) -> Into | None:
-    op, mine = site.op, effects_of(site.op)
+    op, mine = site.op, site.effects(site.op)
     for other in site.behind:
-        if other.name in VIEWS or not len(other.operands):
-            continue
-        found = effects_of(other)
+        found = site.effects(other)
         if not found.may_swap(mine):
             return None
         shared = mine.reads & found.touched

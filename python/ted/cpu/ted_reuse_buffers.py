@@ -71,6 +71,7 @@ class _Lifetimes:
     def __init__(self, block: ir.Block) -> None:
         self._block = block
         self._order = _order(block)
+        self._known: dict[ir.Value, list[ir.Operation]] = {}
 
     def join(self) -> None:
         """Join every pair of buffers that may be one, in the order of execution."""
@@ -84,7 +85,7 @@ class _Lifetimes:
 
     def _may_join(self, old: ir.Value, new: ir.Value, op: ir.Operation) -> bool:
         before, after = self._uses(old), self._uses(new)
-        if not self._is_own(old) or before[-2:-1] != [op] or after[0] != op:
+        if before[-2:-1] != [op] or after[0] != op or not self._is_own(old):
             return False
         return self._is_own(new) or new.owner == self._block
 
@@ -98,17 +99,23 @@ class _Lifetimes:
         return frees == uses[-1:] and not any(use.results and use.name not in VIEWS for use in uses)
 
     def _uses(self, value: ir.Value) -> list[ir.Operation]:
-        return _users(value, self._block, self._order)
+        if value not in self._known:
+            self._known[value] = _users(value, self._block, self._order)
+        return self._known[value]
 
     def _join(self, old: ir.Value, new: ir.Value) -> None:
         """Let both be the older allocation, or the memory of a result."""
-        self._uses(old)[-1].erase()
+        *before, _, free = self._uses(old)
+        both = [*before, *self._uses(new)]
+        free.erase()
         gone, kept = (new, old) if defining(new) is not None else (old, new)
         maker, other = defining(gone), defining(kept)
         assert maker is not None, "one of both is an allocation"
         if other is not None:
             other.location = _of_both(other.location, maker.location)
         gone.replace_all_uses_with(kept)
+        del self._known[gone]
+        self._known[kept] = both
         maker.erase()
 
 

@@ -13,7 +13,8 @@ computed in is copied there whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -104,7 +105,7 @@ class _Flow:
 
     expected: dict[int, Expected]
     kept: Roots = frozenset()
-    written: dict[ir.Value, int] = field(default_factory=dict)
+    written: MutableMapping[ir.Value, int] = field(default_factory=dict)
     entries: dict[ir.Operation, dict[ir.Value, int]] = field(default_factory=dict)
     roots: dict[ir.Value, Roots] = field(default_factory=dict)
     is_final: bool = False
@@ -230,16 +231,17 @@ def _return(op: ir.Operation, flow: _Flow) -> None:
 
 
 def _if(op: ir.Operation, flow: _Flow) -> None:
-    before = dict(flow.written)
-    after = dict(before)
+    before, either = flow.written, dict[ir.Value, int]()
     for region in op.regions:
-        flow.written = dict(before)
+        own = dict[ir.Value, int]()  # most memory is not of this branch
+        flow.written = ChainMap(own, before)
         for block in region.blocks:
             flow.visit(block)
             _bind(flow, op.results, terminator(block).operands)
-        for root, writers in flow.written.items():
-            after[root] = after.get(root, 0) | writers
-    flow.written = after
+        for root, writers in own.items():
+            either[root] = either.get(root, before.get(root, 0)) | writers
+    before.update(either)
+    flow.written = before
 
 
 def _loop(op: ir.Operation, flow: _Flow) -> None:
@@ -251,14 +253,15 @@ def _loop(op: ir.Operation, flow: _Flow) -> None:
     entries = flow.entries.setdefault(op, {})
     for root, writers in entries.items():
         flow.written[root] = flow.written.get(root, 0) | writers
-    before = dict(flow.written)
+    before, own = flow.written, dict[ir.Value, int]()
+    flow.written = ChainMap(own, before)
     flow.visit(body)
     ends = terminator(body).operands if op.results else ()
     _bind(flow, arguments, ends)
     _bind(flow, op.results, carried)
     _bind(flow, op.results, ends)
-    for root, writers in flow.written.items():
-        if writers != before.get(root):  # most memory is not of this loop
+    for root, writers in own.items():
+        if writers != before.get(root):
             entries[root] = entries.get(root, 0) | writers
     flow.written = before  # in the end that is what every turn finds
 

@@ -50,11 +50,11 @@ class Candidates:
         """The operations of this block that use a value, directly or in their regions."""
         return [self._top(use.owner.operation) for use in value.uses]
 
-    def producers(self, op: ir.Operation) -> set[ir.Operation]:
-        """The operations of this block whose results an operation uses."""
+    def producers(self, op: ir.Operation) -> set[int]:
+        """Where the operations of this block are whose results an operation uses."""
         owners = {value.owner for value in operands_inside(op)}
         made = {owner.operation for owner in owners if not isinstance(owner, ir.Block)}
-        return {owner for owner in made if owner in self.position}
+        return {self.position[owner] for owner in made if owner in self.position}
 
     def _top(self, op: ir.Operation) -> ir.Operation:
         while op not in self.position:
@@ -76,8 +76,9 @@ def grow(
     depth = _leading_parallel(root)
     waiting = table.producers(root)  # the last one first, so that its users have been looked at
     while waiting:
-        op = max(waiting, key=table.position.__getitem__)
-        waiting.discard(op)
+        last = max(waiting)
+        waiting.discard(last)
+        op = table.operations[last]
         if op.name not in (FILL, GENERIC):
             continue
         is_free = op not in table.taken and (among is None or op.name == FILL)

@@ -106,6 +106,9 @@ class _Group:
 
     def takes(self, piece: Piece) -> bool:
         """Add the piece, if it is on most of what the others are on."""
+        for (low, high), (first, last) in zip(self.interior, piece.ranges, strict=True):
+            if first > high or last < low:  # as most of many pieces are
+                return False
         interior = tuple(
             (max(a[0], b[0]), min(a[1], b[1]))
             for a, b in zip(self.interior, piece.ranges, strict=True)
