@@ -12,7 +12,8 @@ that are pure re-indexing are folded into them, as affine reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -28,6 +29,7 @@ from ted.ir.equations import (
     rewrite_system,
 )  # fmt: skip
 from ted.ir.expressions import Expr, postorder
+from ted.ir.operations import OPERATIONS
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import (
     dim,
@@ -49,8 +51,10 @@ REPEATED = 8  # elements of a result for each of an operand, from which on that 
 # Work in all places of a stencil that takes no longer than to store it and to read it from memory.
 STENCIL, CACHED_BYTES = 80, 1 << 20
 MAX_NODES = 400  # a fused body stays below this size
+MAX_SHARED = 2500  # operations of one that computes all on the way to it, and stores none
 
 # Canonical indices of equations by their domains: a body that grows link by link is met as often.
+Use: TypeAlias = "tuple[Equation, Expr]"  # and how it reads
 Forms: TypeAlias = "dict[Any, dict[Expr, Expr]]"
 
 
@@ -68,12 +72,13 @@ class Cost:
 
 def fuse_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
     """Fuse producers into their consumers; also old tensor -> new tensor."""
-    fused = _worth_fusing(system)
+    fused, short = _worth_fusing(system)
     bodies: set[Tensor] = set()
     forms: Forms = {}
 
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> Tensor:
-        new = tuple(_fuse_into(e, bodies, forms) for e in equations)
+        most = MAX_SHARED if tensor in short else MAX_NODES
+        new = tuple(_fuse_into(e, bodies, forms, most) for e in equations)
         result = tensor if new == tensor.equations else replace(tensor, equations=new)
         if tensor in fused:
             bodies.add(result)
@@ -85,7 +90,7 @@ def fuse_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
 # ------------------------------------------------------------------ which producers
 
 
-def _worth_fusing(system: System) -> set[Tensor]:
+def _worth_fusing(system: System) -> tuple[set[Tensor], set[Tensor]]:
     users = _uses(system)
     recurrent = recurrent_tensors(system.outputs)
     stored = {*system.outputs, *recurrent, *parts_of_histories(list(users), recurrent)}
@@ -99,7 +104,44 @@ def _worth_fusing(system: System) -> set[Tensor]:
         dims = carried_dims(tensor, carried)
         if dims.issuperset(checked.get(tensor, ())) and _is_cheaper(tensor, cost, found):
             costs[tensor], carried[tensor] = cost, dims
-    return set(costs)
+    free = set() if any(checked.values()) else {t for t in users if t not in stored}
+    return _meeting(users, costs.keys(), free)
+
+
+def _meeting(
+    users: Mapping[Tensor, Sequence[Use]], wanted: Collection[Tensor], free: Collection[Tensor]
+) -> tuple[set[Tensor], set[Tensor]]:
+    """The wanted producers, and free ones whose readers meet; what ends in equations of any size.
+
+    All that reads one of these, each at its own point, is one equation in the end. That computes it
+    once, as a node which several of its parts have.
+    """
+    ends: dict[Equation, frozenset[Equation]] = {}  # which equations compute what one does
+    sizes: Counter[Equation] = Counter()
+    found: set[Tensor] = set()
+    for tensor in reversed(list(users)):  # what reads it first
+        uses = users[tensor]
+        reached = frozenset[Equation]().union(*(ends.get(e, {e}) for e, _ in uses))
+        is_in_place = all(_is_own_point(tensor, use) for use in uses)
+        if tensor in free and len(reached) == 1 and is_in_place and is_pointwise(tensor):
+            found.add(tensor)
+        for e in tensor.equations:
+            ends[e] = reached if tensor in found or tensor in wanted else frozenset((e,))
+            nodes = sum(node.op in OPERATIONS for node in postorder(e.body))
+            sizes.update(dict.fromkeys(ends[e], nodes))
+            if not is_in_place:  # its operands are computed at other points as well
+                ends[e] |= {e}
+    short = {
+        t for t in users if all(sizes[end] <= MAX_SHARED for e in t.equations for end in ends[e])
+    }
+    return {*wanted, *(found & short)}, short
+
+
+def _is_own_point(tensor: Tensor, use: Use) -> bool:
+    """Whether an equation reads a tensor of as many elements as it has points, each at its own."""
+    equation, read = use
+    here = tuple(map(dim, range(equation.rank)))
+    return not is_contraction(equation) and tensor.shape == equation.extents and read.args == here
 
 
 def _checked(tensors: Iterable[Tensor]) -> dict[Tensor, set[int]]:
@@ -209,7 +251,7 @@ def _stays_affine(tensor: Tensor) -> bool:
 # ------------------------------------------------------------------ rewriting
 
 
-def _fuse_into(equation: Equation, bodies: set[Tensor], forms: Forms) -> Equation:
+def _fuse_into(equation: Equation, bodies: set[Tensor], forms: Forms, most: int) -> Equation:
     def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
         if node.op != "load" or node.attr not in bodies:
             return None
@@ -218,7 +260,7 @@ def _fuse_into(equation: Equation, bodies: set[Tensor], forms: Forms) -> Equatio
         return substitute([definition.body], new.args)[0]
 
     (body,) = rewrite([equation.body], visit)
-    if body is equation.body or len(postorder(body)) > MAX_NODES:
+    if body is equation.body or len(postorder(body)) > most:
         return equation
     known = forms.setdefault(equation.domain, {})
     (body,) = canonical_indices([body], equation.domain, known)
