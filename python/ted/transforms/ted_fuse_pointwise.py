@@ -3,9 +3,10 @@
 Before: t[i, j] = x[i, j] + b[j]          After: y[i, j] = maximum(x[i, j] + b[j], 0)
         y[i, j] = maximum(t[i, j], 0)
 
-A producer is fused when all its uses together evaluate it about once per element, or when it is
-cheap and has few uses; a function of one element may have more, since nothing more is read then,
-and so may a stencil of a stencil that no cache holds, as it has most of its work in common.
+A producer is fused when all its uses together evaluate it about once per element, as they do where
+they meet in one equation, or when it is cheap and has few uses; a function of one element may have
+more, since nothing more is read then, and so may a stencil of a stencil that no cache holds, as it
+has most of its work in common.
 Contractions keep plain operands: their reads are packed and reused many times, so only producers
 that are pure re-indexing are folded into them, as affine reads.
 """
@@ -111,29 +112,27 @@ def _worth_fusing(system: System) -> tuple[set[Tensor], set[Tensor]]:
 def _meeting(
     users: Mapping[Tensor, Sequence[Use]], wanted: Collection[Tensor], free: Collection[Tensor]
 ) -> tuple[set[Tensor], set[Tensor]]:
-    """The wanted producers, and free ones whose readers meet; what ends in equations of any size.
+    """The wanted producers and free ones whose readers meet; and what ends in one short equation.
 
-    All that reads one of these, each at its own point, is one equation in the end. That computes it
-    once, as a node which several of its parts have.
+    All that reads one of the free ones, each at its own point, is part of one equation in the end.
+    That computes it once, as a node which several of its parts have.
     """
-    ends: dict[Equation, frozenset[Equation]] = {}  # which equations compute what one does
+    ends: dict[Equation, Equation | None] = {}  # the one that computes what an equation does
     sizes: Counter[Equation] = Counter()
     found: set[Tensor] = set()
     for tensor in reversed(list(users)):  # what reads it first
-        uses = users[tensor]
-        reached = frozenset[Equation]().union(*(ends.get(e, {e}) for e, _ in uses))
-        is_in_place = all(_is_own_point(tensor, use) for use in uses)
-        if tensor in free and len(reached) == 1 and is_in_place and is_pointwise(tensor):
+        reached = {ends.get(e, e) for e, _ in users[tensor]}
+        is_one = len(reached) == 1 and all(_is_own_point(tensor, use) for use in users[tensor])
+        end = reached.pop() if is_one else None
+        if end is not None and tensor in free and is_pointwise(tensor):
             found.add(tensor)
         for e in tensor.equations:
-            ends[e] = reached if tensor in found or tensor in wanted else frozenset((e,))
-            nodes = sum(node.op in OPERATIONS for node in postorder(e.body))
-            sizes.update(dict.fromkeys(ends[e], nodes))
-            if not is_in_place:  # its operands are computed at other points as well
-                ends[e] |= {e}
+            ends[e] = end if tensor in found or tensor in wanted else e
+            sizes[ends[e] or e] += sum(node.op in OPERATIONS for node in postorder(e.body))
     short = {
-        t for t in users if all(sizes[end] <= MAX_SHARED for e in t.equations for end in ends[e])
-    }
+        t for t in users
+        if all((end := ends[e]) is not None and sizes[end] <= MAX_SHARED for e in t.equations)
+    }  # fmt: skip
     return {*wanted, *(found & short)}, short
 
 

@@ -8,7 +8,8 @@ from ted.ir import affine
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, whole
 from ted.ir.expressions import Expr
-from ted.ir.scalar import add, apply, dim, index, load, mod, mul, weight
+from ted.ir.scalar import add, apply, dim, index, load, mod, mul, sub, weight
+from ted.transforms import ted_fuse_pointwise
 from ted.transforms.ted_fuse_pointwise import fuse_pointwise
 
 HERE = [dim(0)]
@@ -173,3 +174,45 @@ def test_what_is_read_backwards_is_stored() -> None:
     outer = Tensor("b", (length,), FLOAT64, 0, (whole((length,), add(*far), None),))
     fused, _ = fuse_pointwise(System((x,), (outer,)))
     assert len(fused.tensors()) == 3
+
+
+def diamond(x: Tensor, at: Expr) -> list[Tensor]:
+    """What two maps read, one of them at some place, and these."""
+    top = tensor("top", apply("exp", load(x, HERE)))
+    left = tensor("left", apply("tanh", load(top, HERE)))
+    return [top, left, tensor("right", apply("sin", load(top, [at])))]
+
+
+def test_what_is_read_by_maps_that_meet_is_computed_where_they_do() -> None:
+    x = Tensor("x", (8,), FLOAT64)
+    _, left, right = diamond(x, dim(0))
+    met = tensor("met", mul(load(left, HERE), load(right, HERE)))
+    fused, _ = fuse_pointwise(System((x,), (met,)))
+    assert len(fused.tensors()) == 2
+    assert total(fused) == total(System((x,), (met,)))
+
+
+def test_what_is_read_by_maps_that_do_not_meet_or_beside_its_point_is_stored() -> None:
+    x = Tensor("x", (8,), FLOAT64)
+    _, left, right = diamond(x, dim(0))
+    fused, _ = fuse_pointwise(System((x,), (left, right)))
+    assert len(fused.tensors()) == 4
+    _, left, right = diamond(x, mod(add(dim(0), index(1)), index(8)))
+    met = tensor("met", mul(load(left, HERE), load(right, HERE)))
+    fused, _ = fuse_pointwise(System((x,), (met,)))
+    assert [t.name for t in fused.tensors()] == ["x", "top", "met"]
+    _, left, right = diamond(x, dim(0))
+    link = tensor("link", mul(load(left, HERE), load(right, HERE)))
+    at = mod(add(dim(0), index(1)), index(8))
+    met = tensor("met", sub(load(link, HERE), load(link, [at])))
+    fused, _ = fuse_pointwise(System((x,), (met,)))
+    assert total(fused) == total(System((x,), (met,)))
+
+
+def test_what_meets_in_a_body_that_would_be_long_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = Tensor("x", (8,), FLOAT64)
+    _, left, right = diamond(x, dim(0))
+    met = tensor("met", mul(load(left, HERE), load(right, HERE)))
+    monkeypatch.setattr(ted_fuse_pointwise, "MAX_SHARED", 3)  # operations, of four
+    fused, _ = fuse_pointwise(System((x,), (met,)))
+    assert [t.name for t in fused.tensors()] == ["x", "top", "met"]
