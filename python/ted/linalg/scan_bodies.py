@@ -130,8 +130,11 @@ class ScanBody:
         beside = (op for op in self.inner if op in self.equations)
         found: dict[ir.Operation, int] = {}
         for op in (*beside, *once):
-            subdomain, timestamp = self.equations[op].subdomain, self.equations[op].timestamp
+            equation = self.equations[op]
+            subdomain, timestamp = equation.subdomain, equation.timestamp
             if timestamp is None or timestamp.factor > 1 or subdomain.reduction_dims:
+                continue
+            if equation.carries:
                 continue
             cuts = timestamp.cuts(subdomain) - {0, self.steps}
             if len(cuts) == 1:

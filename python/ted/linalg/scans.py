@@ -94,12 +94,12 @@ class Scan:
 
         When the time of some equation is no form of one dim, every step is a stretch of its own;
         so it is when one of a scan inside of a step is not performed in every step.  Equations that
-        are `divided` cut nothing.
+        are `divided` cut nothing, nor do those that go on in the memory of the step before.
         """
         cuts = {0, self.body.steps}
         inside = {e for op in self.body.nested for e in equations_in(op)}
         for op, equation in self.body.equations.items():
-            if equation.subdomain.is_empty:
+            if equation.subdomain.is_empty or self._goes_on(equation):
                 continue
             timestamp = equation.timestamp
             if timestamp is None or (op in inside and timestamp.factor > 1):
@@ -200,7 +200,7 @@ class Scan:
         equation = self.body.equations[op]
         if equation.begins:
             self._begin(equation.target, choices.time, known)
-        if equation.carries and equation.target in self.windows:
+        if self._goes_on(equation):
             known[op.results[0]] = known[self.body.state(equation.target)]
             return
         own = op.clone().operation
@@ -211,6 +211,10 @@ class Scan:
         known.update(zip(op.results, results, strict=True))
         known.update(self._latest(op, results))
         own.erase()
+
+    def _goes_on(self, equation: StepEquation) -> bool:
+        """Whether an equation copies the slice of the step before, in whose memory its own is."""
+        return equation.carries and equation.target in self.windows
 
     def _choose(
         self, key: Key, run: list[ir.Operation], known: Known, choices: StepChoices,
