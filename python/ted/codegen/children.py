@@ -29,6 +29,7 @@ from ted.forking import Lock, in_child
 TIMEOUT = 120.0  # seconds; a large kernel takes a tenth of one
 START_TIMEOUT = 120.0  # seconds; a process is ready after half of one
 INSIDE = "TED_CODE_GENERATOR"  # set in the environment of what is started, which drops it
+_ALONE = {"OPENBLAS_NUM_THREADS": "1"}  # threads of numpy take a tenth of the start, and do nothing
 _DYING = 5.0  # seconds between the end of a process' replies and its own
 
 
@@ -136,7 +137,7 @@ class Child:
             try:
                 self._process = subprocess.Popen(
                     command, bufsize=0, stdin=pipe, stdout=pipe, stderr=messages,
-                    env={**os.environ, INSIDE: "1"},
+                    env={**os.environ, INSIDE: "1", **_ALONE},
                 )  # fmt: skip
             except BaseException:
                 messages.close()

@@ -7,7 +7,6 @@ Before: a subdomain.  After: `tensor.extract_slice` of operands and of the runni
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ted.linalg.bodies import emit_body, read_value
 from ted.linalg.combiners import accumulator_type, combine
@@ -16,7 +15,7 @@ from ted.linalg.slices import Operand, WrittenSlice, is_plain, read_hull
 from ted.linalg.subdomain import Subdomain
 from ted.mlir import ir, linalg, tensor
 from ted.mlir.affine_forms import dims_used, substitute
-from ted.mlir.generic import empty_generic
+from ted.mlir.generic import empty_generic, named_generic
 from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type, narrowed, shape_of, widened
 from ted.mlir.strategies import Wishes, attach
@@ -133,8 +132,7 @@ def _renamed(expr: ir.AffineExpr, place: Sequence[ir.AffineExpr]) -> ir.AffineEx
 
 def filled(into: ir.Value, value: ir.Value) -> ir.Value:
     """A tensor of one value everywhere."""
-    made: Any = linalg.fill(value, outs=[into])
-    return made
+    return named_generic(linalg.FillOp, [value], into)
 
 
 def starts_alike(init: ir.Value) -> bool:

@@ -6,13 +6,12 @@ transpositions, so that schedules and readers see a matrix product, and nothing 
 
 from __future__ import annotations
 
-from typing import Any
-
 from ted.linalg.combiners import accumulator_type
 from ted.linalg.generics import cast_tensor
 from ted.linalg.slices import Operand, WrittenSlice, read_hull
 from ted.linalg.subdomain import Subdomain
 from ted.mlir import ir, linalg
+from ted.mlir.generic import named_generic
 from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type, is_float, narrowed, widened
 from ted.mlir.strategies import attach
@@ -71,5 +70,5 @@ def _build(a: Operand, b: Operand, c: Operand, dims: list[int]) -> ir.Value:
         ir.AffineMapAttr.get(ir.AffineMap.get(len(dims), 0, [place[d] for d in _positions(o)]))
         for o in (a, b, c)
     ]
-    builder: Any = linalg.matmul if len(dims) == 3 else linalg.batch_matmul
-    return builder(a.value, b.value, outs=[c.value], indexing_maps=ir.ArrayAttr.get(maps))
+    kind = linalg.MatmulOp if len(dims) == 3 else linalg.BatchMatmulOp
+    return named_generic(kind, [a.value, b.value], c.value, indexing_maps=ir.ArrayAttr.get(maps))

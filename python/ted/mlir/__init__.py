@@ -40,7 +40,8 @@ _EXPORTS: dict[str, tuple[str, str | None]] = {
     "func": ("dialects.func", None),
     "gpu": ("dialects.gpu", None),
     "index": ("dialects.index", None),
-    "linalg": ("dialects.linalg", None),
+    "linalg": ("dialects._linalg_ops_gen", None),
+    "linalg_bodies": ("_mlir_libs._mlirDialectsLinalg", None),
     "llvm": ("dialects.llvm", None),
     "math": ("dialects.math", None),
     "memref": ("dialects.memref", None),
@@ -60,6 +61,7 @@ _EXPORTS: dict[str, tuple[str, str | None]] = {
 }
 
 if TYPE_CHECKING:
+    linalg_bodies: Any
     from torch_mlir import execution_engine as execution_engine
     from torch_mlir import ir as ir
     from torch_mlir import passmanager as passmanager
@@ -131,6 +133,8 @@ def _hash_by_identity(ir_module: Any) -> None:
 
 @functools.cache
 def _import(module: str) -> Any:
+    if isinstance(sys.modules.get(module), _Late):
+        del sys.modules[module]
     try:
         found = importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -171,16 +175,21 @@ def binding_version() -> str:
 
 # What a program for CPUs meets on its way, beside the dialects that `ir` brings along.
 _ON_THE_WAY = (
-    "ir", "passmanager", "ext", "arith", "bufferization", "func", "linalg", "llvm", "math",
-    "memref", "tensor", "structured",
+    "ir", "passmanager", "ext", "arith", "bufferization", "func", "linalg", "math", "memref",
+    "tensor", "structured",
 )  # fmt: skip
 
 
 def load_ahead() -> None:
-    """Import what compiling for a CPU uses, in a process that has nothing else to do.
+    """Import what compiling for a CPU uses, in a process that does nothing else.
 
+    The binding's module of `llvm` takes a tenth of that, for classes that are asked for where
+    operations are made, not where they are read; that of `linalg` another one, for builders of
+    operations out of sums in a language of its own.
     Raises: TedError without the binding.
     """
+    provide_dialect("llvm", __getattr__("llvm"))
+    provide_dialect("linalg", __getattr__("linalg"))
     for name in _ON_THE_WAY:
         _import(f"{BINDING}.{_EXPORTS[name][0]}")
 

@@ -6,12 +6,12 @@ After: `Generic(op).inputs`, `.maps`, `.reductions`, `.extents`, `.body`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ted.forking import cached_property
-from ted.mlir import ir, linalg
+from ted.mlir import ir, linalg, linalg_bodies
 from ted.mlir.queries import count_inputs, position
 
 
@@ -147,6 +147,18 @@ def empty_generic(
     elements = [ir.ShapedType(t).element_type if isinstance(t, _SHAPED) else t for t in types]
     op.regions[0].blocks.append(*elements, arg_locs=[op.location] * len(elements))
     return op
+
+
+def named_generic(
+    kind: Callable[..., ir.OpView],
+    inputs: Sequence[ir.Value],
+    into: ir.Value,
+    **given: ir.Attribute,
+) -> ir.Value:
+    """The result of `linalg.fill` or another one, whose class says what it does, on a tensor."""
+    op = kind([into.type], list(inputs), [into], **given).operation
+    linalg_bodies.fill_builtin_region(op)
+    return op.results[0]
 
 
 def _kinds(reductions: Iterable[bool]) -> ir.ArrayAttr:

@@ -38,6 +38,31 @@ def test_a_tool_without_a_binding_fails_without_a_traceback() -> None:
     assert done.stderr.startswith("-: error: mlir: the binding must be installed")
 
 
+AHEAD = """
+import sys
+from ted.mlir import ir, linalg, llvm, load_ahead
+load_ahead()
+def loaded(part): return [name for name in sys.modules if part in name]
+with ir.Context() as context, ir.Location.unknown():
+    context.enable_multithreading(False)
+    module = ir.Module.parse("llvm.func @f(%x: f32) { llvm.return } func.func private @g()")
+    function = module.body.operations[0].operation
+    block = function.regions[0].blocks[0]
+    print(function.name, *(op.operation.name for op in block), loaded("_llvm_ops"), loaded("opdsl"))
+    with ir.InsertionPoint.at_block_begin(block):
+        made = llvm.BitcastOp(ir.Type.parse("i32"), block.arguments[0]).result
+    print(made.owner.name, len(loaded("_llvm_ops")), linalg.FillOp.OPERATION_NAME)
+    print(type(module.body.operations[0]).__name__)
+"""
+
+
+def test_a_process_that_compiles_loads_classes_of_llvm_when_it_makes_operations() -> None:
+    done = python(AHEAD)
+    assert done.stdout.splitlines() == [
+        "llvm.func llvm.return [] []", "llvm.bitcast 1 linalg.fill", "LLVMFuncOp",
+    ], done.stderr  # fmt: skip
+
+
 def test_an_unknown_name_is_no_module_of_the_binding() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = mlir.nothing
