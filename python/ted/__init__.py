@@ -6,9 +6,10 @@ command line tools start at once. `__init__.pyi` tells type checkers the same.
 
 from __future__ import annotations
 
-import importlib
 from importlib.util import find_spec
 from typing import Any
+
+from ted.importing import imported as _imported
 
 __version__ = "0.1.0"
 __array_api_version__ = "2024.12"
@@ -25,22 +26,22 @@ _MODULES = (
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":
-        exporting = map(importlib.import_module, _EXPORTING)
+        exporting = map(_imported, _EXPORTING)
         return sorted({*_MODULES, *(each for module in exporting for each in module.__all__)})
     if name.startswith("_"):  # those are asked for by tools, and by imports, of every module
         raise AttributeError(f"module 'ted' has no attribute {name!r}")
     if find_spec(f"ted.{name}") is not None:
-        return importlib.import_module(f"ted.{name}")
-    for module in map(importlib.import_module, _EXPORTING):
+        return _imported(f"ted.{name}")
+    for module in map(_imported, _EXPORTING):
         if name in module.__all__:
             value = globals()[name] = getattr(module, name)
             return value
-    raise importlib.import_module("ted.frontend.missing_names").missing("ted", name, __dir__())
+    raise _imported("ted.frontend.missing_names").missing("ted", name, __dir__())
 
 
 def __array_namespace_info__() -> Any:
     """The inspection functions of the array API standard: `dtypes()`, `devices()` and others."""
-    return importlib.import_module("ted.frontend.namespace_info").NamespaceInfo()
+    return _imported("ted.frontend.namespace_info").NamespaceInfo()
 
 
 def __dir__() -> list[str]:

@@ -10,11 +10,11 @@ The modules are loaded as their names are used; `__init__.pyi` tells type checke
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from typing import Any
 
 from ted.frontend.keywords import naming
+from ted.importing import imported
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "checkpointing": ("checkpoint",),
@@ -41,6 +41,6 @@ __all__ = sorted(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = getattr(imported(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = naming(value, name, "ted") if inspect.isfunction(value) else value
     return globals()[name]

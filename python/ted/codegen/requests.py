@@ -34,7 +34,10 @@ _REPORTS = '"check"'  # the mode of accesses that name their tensor and line
 HOME = str(Path(str(ted.errors.__file__)).parent)  # a worker must be the same ted
 # Options of the interpreter that say where modules are found.
 _FLAGS = {"no_site": "-S", "no_user_site": "-s", "ignore_environment": "-E"}
-_START = "import sys; sys.path[:] = sys.argv[1:]; from ted.codegen.worker import main; main()"
+_START = (  # with no look for garbage until all is loaded
+    "import gc, sys; gc.disable(); sys.path[:] = sys.argv[1:]; "
+    "from ted.codegen.worker import main; main()"
+)
 
 
 # The modules whose `answer(source, pipeline, arguments, doing)` makes the result of each kind.
@@ -203,7 +206,7 @@ def toolchain() -> tuple[str, ...]:
 def _sources() -> str:
     """A hash of the sources of ted, which are read again only after one of them changed."""
     roots = [str(Path(str(package.__file__)).parent) for package in (ted.errors, dialects)]
-    files = [(root, path, os.stat(path)) for root in roots for path in _modules(root)]
+    files = [(root, *one) for root in roots for one in _modules(root)]
     states = [(path, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for _, path, s in files]
     name = disk_cache.key("sources", repr(states))
     known = disk_cache.load(name)
@@ -216,10 +219,17 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
-def _modules(root: str) -> list[str]:
-    found = (os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names)
-    # Editors leave dead links.
-    return sorted(path for path in found if path.endswith(".py") and os.path.isfile(path))
+def _modules(root: str) -> list[tuple[str, os.stat_result]]:
+    """The files of Python code under a folder and their states."""
+    found: list[tuple[str, os.stat_result]] = []
+    folders = [root]
+    while folders:
+        for entry in os.scandir(folders.pop()):
+            if entry.name.endswith(".py") and entry.is_file():  # editors leave dead links
+                found.append((entry.path, entry.stat()))
+            elif entry.name != "__pycache__" and entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+    return sorted(found)
 
 
 def _binding() -> str:

@@ -78,3 +78,5 @@ def _load() -> None:
         plan(parse_pipeline(_PIPELINE), context)
     for kind in ("cpu", "objects"):
         importlib.import_module(KINDS[kind])
+    gc.freeze()  # what was loaded stays
+    gc.enable()

@@ -7,7 +7,6 @@ importing this module loads no pass.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
@@ -15,6 +14,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 
 from ted.errors import PassFailed
+from ted.importing import imported
 from ted.machine import named_cpu, named_gpu
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def named_pipeline(name: str, options: Mapping[str, str]) -> str:
     Raises: PassFailed if an option is unknown, or names no stage.
     """
     module, _, attribute = PIPELINES[name].package.partition(":")
-    text = getattr(importlib.import_module(module), attribute)
+    text = getattr(imported(module), attribute)
     known = [o for o in signature(text).parameters if o in _PIPELINE_OPTIONS]
     unknown = [key for key in options if key not in known]
     if unknown:
@@ -292,7 +292,7 @@ def pass_class(name: str) -> type[Any]:
         known = ", ".join(known_name for known_name, _ in available())
         raise PassFailed(f"pass: must be one of {known}, got '{name}'")
     module, attribute = target(name)
-    return getattr(importlib.import_module(module), attribute)
+    return getattr(imported(module), attribute)
 
 
 def make_pass(name: str, options: Mapping[str, str] | None = None) -> Pass:

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from ted.errors import TedError
+from ted.importing import imported
 
 BINDING = "torch_mlir"
 
@@ -41,7 +42,7 @@ _EXPORTS: dict[str, tuple[str, str | None]] = {
     "gpu": ("dialects.gpu", None),
     "index": ("dialects.index", None),
     "linalg": ("dialects._linalg_ops_gen", None),
-    "linalg_bodies": ("_mlir_libs._mlirDialectsLinalg", None),
+    "linalg_functions": ("_mlir_libs._mlirDialectsLinalg", None),
     "llvm": ("dialects.llvm", None),
     "math": ("dialects.math", None),
     "memref": ("dialects.memref", None),
@@ -61,7 +62,7 @@ _EXPORTS: dict[str, tuple[str, str | None]] = {
 }
 
 if TYPE_CHECKING:
-    linalg_bodies: Any
+    linalg_functions: Any
     from torch_mlir import execution_engine as execution_engine
     from torch_mlir import ir as ir
     from torch_mlir import passmanager as passmanager
@@ -136,7 +137,7 @@ def _import(module: str) -> Any:
     if isinstance(sys.modules.get(module), _Late):
         del sys.modules[module]
     try:
-        found = importlib.import_module(module)
+        found = imported(module)
     except ModuleNotFoundError as error:
         raise TedError(
             f"mlir: the binding must be installed and have {module}, got {error}; "
@@ -284,10 +285,9 @@ def integer_set(attribute: ir.Attribute) -> ir.IntegerSet:
 
 def indexing_maps(op: ir.Operation) -> list[ir.AffineMap]:
     """The maps from the loops of an operation of linalg to its operands."""
-    from ted.mlir import ir, linalg
+    from ted.mlir import ir, linalg_functions
 
-    maps: Any = linalg
-    return [ir.AffineMapAttr(a).value for a in maps.get_indexing_maps(op)]
+    return [ir.AffineMapAttr(a).value for a in linalg_functions.get_indexing_maps(op)]
 
 
 def scalar_value(attribute: ir.Attribute) -> int | float | bool:

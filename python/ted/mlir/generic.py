@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ted.forking import cached_property
-from ted.mlir import ir, linalg, linalg_bodies
+from ted.mlir import ir, linalg, linalg_functions
 from ted.mlir.queries import count_inputs, position
 
 
@@ -157,7 +157,7 @@ def named_generic(
 ) -> ir.Value:
     """The result of `linalg.fill` or another one, whose class says what it does, on a tensor."""
     op = kind([into.type], list(inputs), [into], **given).operation
-    linalg_bodies.fill_builtin_region(op)
+    linalg_functions.fill_builtin_region(op)
     return op.results[0]
 
 
