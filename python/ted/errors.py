@@ -13,8 +13,9 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+from ted.records import dataclass
 
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
 

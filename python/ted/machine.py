@@ -12,10 +12,11 @@ included. Source: IREE, issue 13751, "Consistently enable 512-bit vectors on Sky
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 
 from ted.errors import CompileError, ScheduleError
+from ted.records import dataclass
 
 DEFAULT = "avx2"
 DEFAULT_GPU = "sm_80"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.errors import CompileError
 from ted.machine import Cpu, Gpu
+from ted.records import dataclass
 
 PRECISIONS = ("fast_math", "tf32")
 COUNTS = ("threads", "memory_limit")

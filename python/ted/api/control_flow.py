@@ -10,7 +10,6 @@ and a loop that leaves early is a scan of which every step is a branch.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import Tree, flatten, unflatten
 from ted.ir.dtypes import BOOL, INT64
 from ted.ir.recurrences import UNBOUNDED
+from ted.records import dataclass
 from ted.transforms.branches import Branch, in_branch
 
 Leaves = list[tuple[str, Tensor]]

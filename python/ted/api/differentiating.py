@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
@@ -22,6 +22,7 @@ from ted.ir.equations import System, topological
 from ted.ir.equations import Tensor as Node
 from ted.ir.saved_values import with_saved_values
 from ted.ir.specialising import checked_values, sizes_of, specialise
+from ted.records import dataclass
 from ted.transforms.overrides import carry
 
 if TYPE_CHECKING:

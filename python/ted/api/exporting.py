@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from ted.codegen.exported.interface import (
     checked_name,
 )
 from ted.errors import CompileError
+from ted.records import dataclass
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.library import headers_path, library_path, static_library_path
 

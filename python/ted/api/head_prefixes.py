@@ -10,7 +10,7 @@ of tensor expressions, in which a Jacobian is the case of one-hot heads.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ted.api.overrides import batched, leading
@@ -18,6 +18,7 @@ from ted.domain.sizes import Extent
 from ted.errors import DerivativeError
 from ted.frontend.tensors import Tensor
 from ted.ir.equations import Tensor as Node
+from ted.records import dataclass
 from ted.transforms.batching import Batched
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ placeholders the captured tensor is a constant, as it has to be.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from ted.frontend.tensors import Tensor, constant, with_constant, wrap
 from ted.frontend.trees import flatten, unflatten
 from ted.ir.dtypes import FLOAT32, is_weak_type, promote
 from ted.ir.equations import Tensor as Node
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

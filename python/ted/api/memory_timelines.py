@@ -8,7 +8,6 @@ held; what kernels take for themselves; the peak, and the kernel at which it is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from ted.cpu.ted_time_kernels import program_of
 from ted.cpu.work import bytes_of
@@ -16,6 +15,7 @@ from ted.ir.pipelines import Stage, run_stages
 from ted.mlir import ir
 from ted.mlir.locations import source_location, user_name
 from ted.mlir.queries import functions, symbol_name
+from ted.records import dataclass
 from ted.runtime.buffers import ArgSpec
 
 LOOPS = "loops"  # the stage at which kernels have their own buffers

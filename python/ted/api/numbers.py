@@ -11,7 +11,7 @@ traced again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ted.api.derived import derived
@@ -23,6 +23,7 @@ from ted.frontend.trees import static_key
 from ted.ir.dtypes import is_weak_type
 from ted.ir.equations import topological
 from ted.ir.expressions import postorder
+from ted.records import dataclass
 from ted.transforms.overrides import override_of
 from ted.transforms.strong_types import stored_input, with_strong_types
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -26,6 +26,7 @@ from ted.mlir import func, ir
 from ted.mlir.locations import source_location, user_name
 from ted.mlir.queries import functions
 from ted.options import CompileOptions
+from ted.records import dataclass
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import BoundFunction, bind
 from ted.runtime.library import library_path

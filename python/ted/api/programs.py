@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any
 
 from ted.api.derived import said_override
@@ -35,6 +35,7 @@ from ted.ir.saved_values import with_saved_values
 from ted.ir.scalar import load
 from ted.machine import Gpu
 from ted.options import CompileOptions
+from ted.records import dataclass
 from ted.runtime.buffers import ArgSpec
 
 Made = tuple[System, Mapping[int, int]]  # with the positions of an output and the input it takes

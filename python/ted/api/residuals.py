@@ -7,7 +7,6 @@ After:  forward(x) -> (y, saved), and later backward(saved, dy) -> dx
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -22,6 +21,7 @@ from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import System
 from ted.ir.equations import Tensor as Node
 from ted.options import CompileOptions
+from ted.records import dataclass
 from ted.transforms.residuals import RECOMPUTE, Split, split_residuals
 
 

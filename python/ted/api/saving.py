@@ -9,7 +9,6 @@ import os
 import shlex
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from ted.codegen.exported.toolchain import Toolchain
 from ted.errors import CompileError
 from ted.machine import Cpu
 from ted.options import CompileOptions
+from ted.records import dataclass
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.library import library_path
 from ted.runtime.saved import SYMBOL, About, pack

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any
 
@@ -12,6 +11,7 @@ from ted.api.lifting import with_floats
 from ted.errors import DerivativeError
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import flatten
+from ted.records import dataclass
 
 Argnums = int | str | Sequence[int | str]
 _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)

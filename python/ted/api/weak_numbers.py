@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from ted.frontend.notes import here_in_notes, taken
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import LEAF, Tree, flatten, unflatten
 from ted.ir.dtypes import WEAK_FLOAT, WEAK_INT, DType, is_weak_type, promote, strong
+from ted.records import dataclass
 
 _MOST_TURNS = 64  # of a step that is the same each time two for each number are enough
 

@@ -12,7 +12,7 @@ and its sum over directions is that of the equation. (Collapsed Taylor mode, arX
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.autodiff.jvp import push_body, tangent_of_point
 from ted.domain import parameters, sets
@@ -20,6 +20,7 @@ from ted.domain.sizes import Extent
 from ted.ir.equations import Equation, Tensor
 from ted.ir.expressions import Expr
 from ted.ir.scalar import dim, load, rewrite
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

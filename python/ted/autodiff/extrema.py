@@ -11,13 +11,14 @@ the extremum reads.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.domain.sizes import Extent, surely_at_most
 from ted.ir.dtypes import BOOL, INDEX, INT64, DType
 from ted.ir.equations import Equation, Tensor, identity_dims, row_major, whole
 from ted.ir.expressions import Expr
 from ted.ir.scalar import TRUE, cast, compare, const, div, load, loads, select
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ted.autodiff.masking import shareable
@@ -38,6 +38,7 @@ from ted.ir.scalar import (
     substitute,
     weight,
 )
+from ted.records import dataclass
 
 SLACK = 1.4  # recomputing this much more than the shared evaluation is cheaper than storing
 SEPARATE_BOUND = 3  # but adjoints that share parts cost at most so many times the body

@@ -10,7 +10,7 @@ one equation, one read, one adjoint equation, whatever the index.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -50,6 +50,7 @@ from ted.ir.scalar import (
     select,
     weight,
 )  # fmt: skip
+from ted.records import dataclass
 
 DIFFERENTIABLE = ("set", "add", "max", "min")
 

@@ -17,9 +17,10 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from ted.records import dataclass
 
 MOST_BYTES = 1 << 30  # of all entries: code of some thousands of programs
 _FOLDERS = 256  # by the first two digits of the name; each has its share of the bytes

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from ted.codegen.llvm.literals import rewrite_literals
 from ted.codegen.llvm.request import Request, compile_cached
 from ted.machine import Cpu
 from ted.mlir import ir, llvm
+from ted.records import dataclass
 
 _WHAT = "machine code"
 # The attribute of `ted-annotate-functions` as LLVM 24 writes it, and as LLVM 22 reads it.

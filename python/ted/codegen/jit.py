@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ted.codegen.parts import Objects
 from ted.errors import CompileError
 from ted.forking import Lock, in_child
+from ted.records import dataclass
 
 if TYPE_CHECKING:
     from ted.mlir import ir

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ted.codegen import requests
@@ -22,6 +21,7 @@ from ted.codegen.requests import Request, key_of
 from ted.codegen.watching import Doing, ignored
 from ted.errors import SourceLocation, TedError
 from ted.ir.pipelines import joined
+from ted.records import dataclass
 
 
 @dataclass

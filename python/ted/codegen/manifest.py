@@ -15,8 +15,10 @@ once) and the index into the second, and leaves the access out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
+
+from ted.records import dataclass
 
 VERSION = 1
 ALIGNMENT = 256  # of the arena, of every buffer in it, of every constant

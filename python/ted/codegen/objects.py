@@ -11,7 +11,6 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ted import dialects
@@ -24,6 +23,7 @@ from ted.ir.pipeline_text import parse_pipeline
 from ted.ir.pipelines import run_text
 from ted.mlir import ExecutionEngine, ir, leave_out_unsound_passes
 from ted.mlir.queries import operations, symbol_name
+from ted.records import dataclass
 
 LEVEL = 2
 _VECTOR = 8  # bytes, of which a vector of conditions is shifted

@@ -14,7 +14,7 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +28,7 @@ from ted.codegen.watching import Doing, ignored
 from ted.errors import CompileError, SourceLocation, TedError
 from ted.ir.pipelines import kept_reproducer
 from ted.mlir import BINDING
+from ted.records import dataclass
 
 TIMEOUT = 3600.0  # seconds: what never ends is no compilation
 _REPORTS = '"check"'  # the mode of accesses that name their tensor and line

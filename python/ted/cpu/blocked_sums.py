@@ -12,7 +12,6 @@ Algorithms, section 4.2.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, prod
 
 from ted.cpu.kernel_memory import STACK_BYTES, on_heap, on_stack
@@ -31,6 +30,7 @@ from ted.mlir.filling import build_fill
 from ted.mlir.generic import Generic, empty_generic, generic_of
 from ted.mlir.queries import defining, position
 from ted.mlir.strategies import Declined
+from ted.records import dataclass
 
 # Terms that a total may take one after another. Of 4096 positive numbers in one chain the error is
 # 15 units of the last place in the mean, of 128 it is 2.6, and as much in all where they are terms.

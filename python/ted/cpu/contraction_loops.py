@@ -10,7 +10,7 @@ two tiled dims.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import ceil
 
 from ted.cpu.contraction_plan import Plan, split
@@ -23,6 +23,7 @@ from ted.linalg.strided_contractions import Dim, fuse, swap_inputs
 from ted.mlir import arith, ir, memref
 from ted.mlir.building import Index, add, constant, loop, scale
 from ted.mlir.matrix_registers import CONFIGURATION_WORDS, release
+from ted.records import dataclass
 
 Body = Callable[[Index, Pointer, Pointer, Pointer], None]
 

@@ -9,13 +9,14 @@ shape); every quantity is a static integer, so the choice is deterministic.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import ceil, gcd, prod
 
 from ted.cpu.interleaving import is_interleaved
 from ted.linalg.strided_contractions import Contraction, Dim, classify, swap_inputs
 from ted.machine import Cpu
+from ted.records import dataclass
 
 NO_DIM = Dim(1, 0, 0, 0)
 # Summed products that one visit of an output tile handles; longer reductions are cut.

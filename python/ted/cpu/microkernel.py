@@ -9,7 +9,7 @@ register width mask the last vector's loads and stores; the arithmetic is the sa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any, cast
 
@@ -20,6 +20,7 @@ from ted.linalg.strided_contractions import Dim
 from ted.mlir import arith, ir, memref, semiring, vector
 from ted.mlir.building import Index, add, carried_loop, constant, scale
 from ted.mlir.pairs import multiply_add_pairs
+from ted.records import dataclass
 
 # Multiply-adds in the body of the innermost loop, so that its counter costs nothing.
 UNROLLED_OPERATIONS = 48

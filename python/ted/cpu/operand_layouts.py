@@ -11,7 +11,6 @@ matrix multiplication, ACM TOMS 2008, sections 4.2.3 and 5.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, prod
 from typing import Any
 
@@ -21,6 +20,7 @@ from ted.machine import LINE_BYTES, PAGE_BYTES, Cpu
 from ted.mlir import ir, linalg, tensor
 from ted.mlir.generic import Generic, empty_generic, set_maps
 from ted.mlir.strategies import Declined, Plain, Strategy, choose, forget
+from ted.records import dataclass
 
 LAYOUT = "ted.layout"  # asks for a row of the table
 # What a step of a tile waits beside its arithmetic: for a line of the second cache, for one from

@@ -7,12 +7,13 @@ run that stays in the nearest caches while all rows of A go by. Lanes that do no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.cpu.microkernel import Lanes, Pointer, extents_of
 from ted.linalg.strided_contractions import Dim
 from ted.mlir import arith, ir, vector
 from ted.mlir.building import Index, constant, loop
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ leaves an operation to `convert-linalg-to-loops` and the loop vectoriser of LLVM
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ted.cpu.blocked_sums import BlockedSums, emit_blocks, plan_blocks
@@ -32,6 +32,7 @@ from ted.mlir.strategies import (
     described,
     forget,
 )
+from ted.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

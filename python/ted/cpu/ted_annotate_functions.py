@@ -11,13 +11,12 @@ and for the host's CPU.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.linalg.data_reads import ERROR_FUNCTION
 from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.math.ted_outline_math import FOR_LLVM
 from ted.mlir import ir
 from ted.mlir.queries import symbol_name
+from ted.records import dataclass
 
 ALLOCATORS = ("_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_aligned_alloc")
 # Whether subnormal numbers are flushed, calls decide: LLVM must not make a comparison with zero one

@@ -13,12 +13,11 @@ lost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.cpu.gathers import without_gathers
 from ted.math.ted_outline_math import LONG_TRIPS, TOGETHER
 from ted.mlir import ir
 from ted.mlir.queries import symbol_name, terminator
+from ted.records import dataclass
 
 INTERLEAVED = 4  # vectors of a long loop
 _NO_UNROLL = "unroll = <disable = true>"

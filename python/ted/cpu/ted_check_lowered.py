@@ -8,13 +8,12 @@ jumps to address 0; both must be found before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.codegen.splitting import ELSEWHERE
 from ted.errors import CompileError
 from ted.math.narrow_floats import is_of_narrow
 from ted.mlir import ir
 from ted.mlir.queries import symbol_name
+from ted.records import dataclass
 
 # What libted_runtime, the C library and the mathematical library provide.
 KNOWN_SYMBOLS = frozenset(

@@ -8,12 +8,11 @@ Nothing is built: `ted-tile-loops` does what the attributes say. One that is the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.cpu.strategies import decide
 from ted.machine import DEFAULT, named_cpu
 from ted.mlir import ir
 from ted.mlir.strategies import annotate
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

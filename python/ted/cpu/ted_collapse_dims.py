@@ -9,14 +9,13 @@ up for each; LLVM joins no loops.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.linalg.collapsing import Access, Box, collapsed, merging, put
 from ted.linalg.contractions import MARK
 from ted.mlir import ir
 from ted.mlir.generic import Generic
 from ted.mlir.queries import operations
 from ted.mlir.strategies import ATTRIBUTE
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

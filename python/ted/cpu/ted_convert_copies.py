@@ -7,13 +7,12 @@ follow each other, as two equal gradients are, read it once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.mlir import ir, linalg
 from ted.mlir.aliasing import ANYWHERE, memories
 from ted.mlir.generic import empty_generic
 from ted.mlir.queries import operations
 from ted.mlir.scalars import shape_of
+from ted.records import dataclass
 
 MOST = 4  # memories that one loop writes to: their lines stay in the first cache
 

@@ -9,14 +9,13 @@ As serial loops they let buffers out and take sums over rows in; the mark is wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.errors import PassFailed
 from ted.linalg.loops import PARALLEL
 from ted.mlir import ir, scf
 from ted.mlir.locations import source_location
 from ted.mlir.queries import operations, terminator
 from ted.mlir.scalars import index
+from ted.records import dataclass
 
 _BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
 

@@ -9,10 +9,9 @@ where no stride of the memref is that of the view, and then refuses the view.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.mlir import ir
 from ted.mlir.queries import operations
+from ted.records import dataclass
 
 _ELEMENTS = frozenset({"memref.load", "memref.store", "vector.load", "vector.store"})
 

@@ -11,11 +11,11 @@ Without the pass the loop is right as it is, on one thread.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ted.cpu.unit_loops import UNITS
 from ted.mlir import ir
 from ted.mlir.queries import operations, symbol_name
+from ted.records import dataclass
 
 RUNTIME = "ted_parallel_for"
 _DECLARATION = f"llvm.func @{RUNTIME}(!llvm.ptr, !llvm.ptr, i64)"

@@ -14,7 +14,7 @@ where it is; one with `{name = "column_sums"}` moves, or is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ted.cpu.row_blocks import block_rows
 from ted.linalg.column_sums import is_by_row, is_column_sum
@@ -27,6 +27,7 @@ from ted.mlir.effects import Effects, effects_of
 from ted.mlir.generic import Generic
 from ted.mlir.queries import constant_of, defining, functions, is_inside
 from ted.mlir.strategies import GROUP, Declined, Plain, Strategy, check_is_seen, choose, forget
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
 from ted.mlir import ir, llvm
 from ted.mlir.queries import defining, operations
+from ted.records import dataclass
 
 # What has a least or greatest value: whether it keeps the greater one, of numbers with a sign.
 _KEEPS = {

@@ -6,11 +6,10 @@ After: `scf.while { ...; scf.condition(%going and %t + 1 < 100) }`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.linalg.leaving import GOES_ON
 from ted.mlir import arith, func, ir, scf
 from ted.mlir.queries import constant_of, operations, symbol_name, terminator
+from ted.records import dataclass
 
 TURN = "ted_loop_turn"
 MANY = 2**31 - 1024  # turns of a loop that nothing but its condition ends

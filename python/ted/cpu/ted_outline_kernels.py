@@ -12,7 +12,7 @@ its own. Numbers of index errors are arguments, and so are others by which alone
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ted.cpu.shared_kernels import name_by_text, share_kernels
 from ted.linalg.data_reads import ERROR_FUNCTION
@@ -29,6 +29,7 @@ from ted.mlir.queries import (
     operations,
 )
 from ted.mlir.scalars import constant
+from ted.records import dataclass
 
 _NESTS = ("scf.for", "scf.if", "scf.parallel", "memref.copy")
 _REMADE = (*VIEWS, "arith.constant", "memref.get_global")

@@ -10,7 +10,6 @@ of the table and their parameters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from ted.cpu.unit_loops import outline
@@ -19,6 +18,7 @@ from ted.machine import DEFAULT, named_cpu
 from ted.mlir import ir
 from ted.mlir.queries import functions
 from ted.mlir.strategies import check_is_seen, forget
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

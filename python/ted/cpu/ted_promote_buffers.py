@@ -12,13 +12,13 @@ a parallel loop would be made again in every iteration.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ted.cpu.kernel_memory import on_stack
 from ted.cpu.work import bytes_of
 from ted.mlir import ir
 from ted.mlir.aliasing import VIEWS
 from ted.mlir.queries import functions, operations
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ that the peak is what is alive at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ted.mlir import ir
 from ted.mlir.aliasing import VIEWS, root
 from ted.mlir.generic import Generic
 from ted.mlir.locations import mlir_location, source_location, user_name
 from ted.mlir.queries import defining, functions, in_block, operands_inside
+from ted.records import dataclass
 
 _TAKES, _GIVES, _FILLS = "memref.alloc", "memref.dealloc", "linalg.fill"
 

@@ -10,7 +10,6 @@ tile-loops`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ted.cpu.operand_layouts import LAYOUT, Site, lay_out
@@ -24,6 +23,7 @@ from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import ir
 from ted.mlir.semiring import FASTMATH, FLOAT_OPERATIONS
 from ted.mlir.strategies import check_is_seen
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

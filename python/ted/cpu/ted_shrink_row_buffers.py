@@ -9,10 +9,9 @@ it; then no row is needed once its iteration is over.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.mlir import ir, memref
 from ted.mlir.queries import functions
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ of which some go together (`split_rows.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import permutations
 from math import prod
 
@@ -31,6 +30,7 @@ from ted.mlir.filling import build_fill
 from ted.mlir.generic import Generic, empty_generic
 from ted.mlir.queries import operations
 from ted.mlir.strategies import ATTRIBUTE
+from ted.records import dataclass
 
 # Longer innermost loops fill their vectors well enough.
 MOST_POINTS = 32

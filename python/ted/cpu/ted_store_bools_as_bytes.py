@@ -9,10 +9,9 @@ size is not its storage size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.mlir import ir, llvm
 from ted.mlir.queries import operations
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

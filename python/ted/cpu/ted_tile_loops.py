@@ -8,11 +8,10 @@ What is for plain loops stays as it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.cpu.strategies import build, decide
 from ted.machine import DEFAULT, named_cpu
 from ted.mlir import ir
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ the calls, such as taking memory, is in none of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.errors import PassFailed
 from ted.mlir import func, ir, memref
 from ted.mlir.queries import functions
 from ted.mlir.scalars import index
+from ted.records import dataclass
 
 CLOCK, MET = "ted_nanoseconds", "ted_small_met"  # of libted_runtime
 NOTES = (CLOCK, CLOCK, MET)  # of each kernel: one before it, two after it

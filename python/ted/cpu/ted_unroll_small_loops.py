@@ -12,13 +12,12 @@ the greatest is searched for: LLVM vectorises no such loop, but the one over row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.cpu.work import number_bytes
 from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import interpreter, ir
 from ted.mlir.pass_managers import pass_manager
 from ted.mlir.queries import computed_from, operations, trip_count
+from ted.records import dataclass
 
 UNROLLED_TRIPS = 8
 UNROLLED_ROW = 15

@@ -14,7 +14,6 @@ Transactions on Computers 1972.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ted.cpu.kernel_memory import on_stack
 from ted.linalg.transposes import TransposedAccess, tile_side, transposed_accesses
@@ -24,6 +23,7 @@ from ted.mlir.affine_forms import dims_used, substitute
 from ted.mlir.building import Index, add, constant, loop
 from ted.mlir.generic import Generic, set_maps, set_reductions
 from ted.mlir.queries import position
+from ted.records import dataclass
 
 Line = tuple[ir.Value, list[ir.Value]]  # neighbours in memory, from an element on
 

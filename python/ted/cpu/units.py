@@ -7,7 +7,6 @@ are the same bits on one thread and on many.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from math import ceil, prod
 from typing import Any
 
@@ -28,6 +27,7 @@ from ted.mlir.combining import combiners
 from ted.mlir.generic import Generic, generic_of
 from ted.mlir.queries import constant_of, defining, is_inside, operands_inside, operations
 from ted.mlir.strategies import Declined
+from ted.records import dataclass
 
 # More units than cores hide that some take longer; each costs some 100 ns.
 MOST_UNITS = 256

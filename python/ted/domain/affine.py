@@ -10,11 +10,11 @@ spellings compare equal; different spellings may still be the same function, onl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 
 from ted.forking import cached_property
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import logging
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TypeVar
 
 import islpy as isl
 
 from ted.errors import DomainError
+from ted.records import dataclass
 
 _log = logging.getLogger(__name__)
 

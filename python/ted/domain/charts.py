@@ -8,11 +8,11 @@ solver turn one chart into others by substitution, which keeps that property by 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
 from ted.domain import sets
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

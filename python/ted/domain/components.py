@@ -7,11 +7,11 @@ A basic set is the product of its projections on the groups, so what is expensiv
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
 from ted.domain import conversion, sets
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

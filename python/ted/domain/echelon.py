@@ -9,7 +9,9 @@ Source: the Hermite normal form, e.g. Schrijver, Theory of Linear and Integer Pr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ted.records import dataclass
 
 Cost = Callable[[int | None], tuple[int, ...]]
 

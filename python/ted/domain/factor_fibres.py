@@ -7,8 +7,6 @@ an optional one is left out when its operation budget is spent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
 from ted.domain import sets
@@ -19,6 +17,7 @@ from ted.domain.normalise import Normalised, normalise
 from ted.domain.pieces import Fibre, finish
 from ted.domain.projection import drop_single_valued_loops, integral, parametrise_targets
 from ted.domain.residues import MAX_CLASSES, class_count, clone_classes, expand_classes
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

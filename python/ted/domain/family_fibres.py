@@ -10,7 +10,6 @@ A piece that needs a condition on the sizes (`n` even) has it in its domain.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -20,6 +19,7 @@ from ted.domain.budget import BudgetExhausted, required
 from ted.domain.parameters import Family, family_of, largest
 from ted.domain.pieces import Fibre
 from ted.domain.sizes import GROWING, LARGEST, Extent
+from ted.records import dataclass
 
 Solver = Callable[[isl.Set, Sequence[isl.PwAff]], "tuple[Fibre, ...]"]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
 from ted.domain import sets
 from ted.domain.echelon import Echelon, eliminate
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ What an index is when nothing divides it; with floors it is an `Aff`.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+from ted.records import dataclass
 
 T = TypeVar("T", bound=Hashable)
 U = TypeVar("U", bound=Hashable)

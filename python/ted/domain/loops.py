@@ -8,7 +8,6 @@ Constraints that no bound can say (a remainder, a rounded projection) stay as a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -17,6 +16,7 @@ from ted.domain.affine import Aff, Constraint
 from ted.domain.budget import bounded, total_budget
 from ted.domain.components import Factor, factors
 from ted.errors import DomainError
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ Its divisions are what the residue classes of `ted.domain.residues` are made fro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -20,6 +19,7 @@ from ted.domain.loops import bounds_of_constraint
 from ted.domain.projection import integral
 from ted.domain.sizes import GROWING
 from ted.errors import DomainError
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +30,7 @@ from ted.domain.sizes import (
     is_symbolic,
     surely_at_most,
 )
+from ted.records import dataclass
 
 _monomials: dict[str, Monomial] = {}
 

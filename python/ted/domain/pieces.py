@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -14,6 +13,7 @@ from ted.domain.charts import Chart
 from ted.domain.normalise import Normalised
 from ted.domain.sizes import GROWING, Extent
 from ted.errors import DomainError
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, TypeAlias
+
+from ted.records import dataclass
 
 LONGEST = 2**63
 """No size is this large: what the machine counts with."""

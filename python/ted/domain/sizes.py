@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import numbers as abstract
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn, TypeAlias
 
@@ -20,6 +19,7 @@ from ted.domain.size_factors import Coefficient, Symbol
 from ted.domain.size_ranges import Bound, range_of
 from ted.errors import DomainError, user_location
 from ted.forking import cached_property
+from ted.records import dataclass
 
 Extent: TypeAlias = "int | Size"
 

@@ -11,7 +11,6 @@ Source: Golub and Van Loan, Matrix Computations, sections 3.1.4 and 4.2.6.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ted.frontend.axes import reduce_axis
@@ -20,6 +19,7 @@ from ted.frontend.elementwise import sqrt, where
 from ted.frontend.recurrences import recurrence
 from ted.frontend.reductions import sum as sum_over
 from ted.frontend.tensors import Tensor
+from ted.records import dataclass
 
 # Rows of a block, the better ones first: few, as what is inside of a block is no product, but
 # enough to fill registers with one; multiples of four, the lanes of f64 in 32 bytes.

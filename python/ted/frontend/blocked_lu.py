@@ -12,7 +12,6 @@ Source: Golub and Van Loan, Matrix Computations, section 3.4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ted.frontend.axes import Axis, reduce_axis
@@ -24,6 +23,7 @@ from ted.frontend.reductions import argmax
 from ted.frontend.reductions import sum as sum_over
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, INT64
+from ted.records import dataclass
 
 
 class _Steps(NamedTuple):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from ted.frontend.locations import fail
 from ted.frontend.unevaluated import Unevaluated
 from ted.ir.dtypes import FLOAT32, FLOAT64, DType, spelled
+from ted.records import dataclass
 
 # What a function of ted does with complex numbers, by its name.
 on_complex: dict[str, Callable[..., Any]] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -11,6 +10,7 @@ from ted.frontend.arithmetic import common_dtype
 from ted.frontend.locations import fail
 from ted.ir.dtypes import DType, promote
 from ted.ir.scalar import const
+from ted.records import dataclass
 
 _KINDS = {
     "bool": ("bool",), "signed integer": ("int",), "unsigned integer": ("uint",),

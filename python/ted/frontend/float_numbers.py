@@ -9,7 +9,6 @@ There is nothing that reads the bits of a float: its exponent is searched for in
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from ted.frontend.elementwise import absolute, cast, where
 from ted.frontend.indexing import place
 from ted.frontend.tensors import Tensor, constant
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

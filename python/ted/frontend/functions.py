@@ -8,7 +8,7 @@ import reprlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import ModuleType
 from typing import Any
 
@@ -38,6 +38,7 @@ from ted.frontend.trees import (
 )
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, WEAK_FLOAT, DType
 from ted.ir.equations import System
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

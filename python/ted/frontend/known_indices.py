@@ -5,7 +5,7 @@ Before: x[np.array([0, -1])], x[np.array([True, False])]     After: x[k] for k =
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ted.domain.sizes import Extent
 from ted.frontend.captures import array_of, is_array
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor, constant
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ tensors that is called on values of an index lambda (`api/index_lambdas.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ted.errors import SourceLocation
 from ted.frontend.axes import Axis, axis_numbered, is_of_reduction
@@ -19,6 +19,7 @@ from ted.ir.dtypes import INT64, DType
 from ted.ir.equations import Tensor
 from ted.ir.expressions import Expr, postorder
 from ted.ir.scalar import TRUE, cast, dim, dims_used, load
+from ted.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import groupby
 from string import Formatter
 from typing import Any
@@ -27,6 +27,7 @@ from ted.frontend.creation import full
 from ted.frontend.elementwise import logical_and
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL
+from ted.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,6 @@ Barlow and Smoktunowicz, Reorthogonalized Block Classical Gram-Schmidt, section 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import nan
 from typing import Any
 
@@ -25,6 +24,7 @@ from ted.frontend.layout import reshape
 from ted.frontend.recurrences import recurrence
 from ted.frontend.reductions import sum as sum_over
 from ted.frontend.tensors import Tensor
+from ted.records import dataclass
 
 _BLOCK, _ROW = -3, -2  # dims along which shares are taken out of what follows
 

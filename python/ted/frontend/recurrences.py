@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -39,6 +38,7 @@ from ted.ir.recurrences import (
     step_order,
 )
 from ted.ir.scalar import reads_data
+from ted.records import dataclass
 
 
 def recurrence(

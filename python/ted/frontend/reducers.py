@@ -12,7 +12,6 @@ are points.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ted.domain.sizes import Size
@@ -37,6 +36,7 @@ from ted.ir import scalar
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType, accumulator, promote
 from ted.ir.expressions import Expr
 from ted.ir.scalar import TRUE, cast, dim, index
+from ted.records import dataclass
 
 
 def reducer(combine: Callable[..., Any], identity: Any = None, name: str = "reduce") -> Reducer:

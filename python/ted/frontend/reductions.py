@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ted.frontend import arithmetic, checks, elementwise
@@ -25,6 +25,7 @@ from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType, accumulator, total
 from ted.ir.equations import TIES, identity
 from ted.ir.expressions import Expr
 from ted.ir.scalar import FALSE, TRUE, cast
+from ted.records import dataclass
 
 _COMBINERS = {
     "sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "max", "all": "min",

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from ted.domain import parameters
@@ -36,6 +36,7 @@ from ted.ir import equations, scalar
 from ted.ir.dtypes import BOOL, INDEX, INT64, DType, accumulator, promote
 from ted.ir.exact_indices import exact_indices
 from ted.ir.scalar import dim
+from ted.records import dataclass
 
 COMBINERS = ("add", "max", "min", "set", "mul")
 MOST_FACTORS = 2**24

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ted.domain.sizes import Extent, is_symbolic
@@ -15,6 +14,7 @@ from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor, wrapped, wrapped_data
 from ted.ir import scalar
 from ted.ir.dtypes import INDEX
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

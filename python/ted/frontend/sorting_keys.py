@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ted.frontend import checks
@@ -33,6 +32,7 @@ from ted.frontend.float_numbers import FloatNumbers
 from ted.frontend.layout import broadcast_to, reshape
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, INT32, INT64
+from ted.records import dataclass
 
 _NARROW = 32  # bits of values that fit beside their positions
 _MOST = 1 << 27  # positions that a float of 64 bits holds beside one of 32

@@ -15,7 +15,6 @@ Programming, volume 3, exercise 5.3.4-10 for the mirror images.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -29,6 +28,7 @@ from ted.frontend.joining import padded
 from ted.frontend.layout import reshape, transpose
 from ted.frontend.recurrences import recurrence
 from ted.frontend.tensors import Tensor, constant
+from ted.records import dataclass
 
 _BLOCK = 1 << 14  # elements of a block of rows, which a second cache holds twice
 _LANES = 16  # elements side by side, of which a step compares none with each other

@@ -12,13 +12,14 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from types import NoneType
 from typing import Any
 
 from ted.frontend.complex_pairs import Complex, joined, opened_array
 from ted.frontend.locations import fail
+from ted.records import dataclass
 
 # What makes a dataclass an array.
 _PROTOCOLS = ("__array__", "__array_interface__", "__cuda_array_interface__", "__dlpack__")

@@ -11,11 +11,11 @@ other element types, stay with owners: a maximum of floats would lose NaN.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ted.gpu.owner_scatters import element_at_data, has_memory_of_its_own
 from ted.mlir import arith, ir, memref
 from ted.mlir.queries import defining
+from ted.records import dataclass
 
 _KIND = arith.AtomicRMWKind
 _KINDS = {

@@ -7,7 +7,6 @@ Before: `linalg.generic`, `linalg.fill`, `linalg.copy` or `memref.copy`      Aft
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ted.domain.linear import Form
 from ted.gpu.points import apply
@@ -15,6 +14,7 @@ from ted.linalg.contractions import address_in
 from ted.mlir import ir, memref
 from ted.mlir.generic import Generic, generic_of
 from ted.mlir.queries import copied_with
+from ted.records import dataclass
 
 FAR = 1 << 30  # a step that is not known, or not the same everywhere
 

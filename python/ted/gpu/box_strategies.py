@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from ted.mlir import ir
 from ted.mlir.building import scratch
 from ted.mlir.combining import combiners
 from ted.mlir.strategies import Declined, Strategy
+from ted.records import dataclass
 
 _NO_TEMPLATES = "no template may be used inside of a condition or of another kernel"
 

@@ -10,7 +10,7 @@ template takes is summed like any other reduction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any
 
@@ -29,6 +29,7 @@ from ted.linalg.strided_contractions import Dim
 from ted.mlir import gpu, ir, memref
 from ted.mlir.dependences import Dependences
 from ted.mlir.queries import is_zero, symbol_name
+from ted.records import dataclass
 
 MODULE = "kernels"  # where the kernels of a program are
 # Fewer fill no tile, and plain sums compile in a tenth of the time.

@@ -7,7 +7,6 @@ of a block in order. All threads of a team get the same bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from ted.gpu.launching import Launch, only_if
@@ -18,6 +17,7 @@ from ted.mlir import arith, gpu, ir, memref, nvvm
 from ted.mlir.building import constant
 from ted.mlir.combining import Combiner
 from ted.mlir.scalars import byte_width
+from ted.records import dataclass
 
 SHARED = "#gpu.address_space<workgroup>"
 OWN_MEETINGS = 8  # those of a kernel that have memory of their own

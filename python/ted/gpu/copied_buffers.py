@@ -6,14 +6,13 @@ one element per point. Both are views of what they copy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.domain.linear import Form, dot, term
 from ted.gpu.padded_views import View, plain_layout
 from ted.mlir import ir
 from ted.mlir.generic import Generic, generic_of
 from ted.mlir.index_values import form_of
 from ted.mlir.queries import defining, is_zero
+from ted.records import dataclass
 
 _NUMBERS = ("linalg.index", "affine.apply", "arith.constant")
 

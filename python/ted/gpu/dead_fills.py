@@ -7,12 +7,13 @@ After: the reduction alone, starting from `%zero`; the maps alone, if every elem
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ted.gpu.bodies import work_of
 from ted.mlir import ir
 from ted.mlir.aliasing import root
 from ted.mlir.dependences import Dependences
+from ted.records import dataclass
 
 STRUCTURED = ("linalg.generic", "linalg.fill", "linalg.copy", "memref.copy")
 

@@ -10,7 +10,7 @@ reads what another one writes, except the element that it writes itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import combinations
 from math import lcm, prod
@@ -25,6 +25,7 @@ from ted.mlir.combining import combiners
 from ted.mlir.dependences import Dependences
 from ted.mlir.effects import Effects
 from ted.mlir.queries import defining, operations
+from ted.records import dataclass
 
 MOST_PIECES = 64
 MOST_PLACES = 32  # of a row that is a cell

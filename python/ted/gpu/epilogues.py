@@ -9,8 +9,6 @@ Short bodies only: each is in the kernel once per sum of a thread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.gpu.flat_views import FlatView, flat_view_of
 from ted.gpu.templates.problem import Epilogue, Operand
 from ted.linalg.contractions import LinalgContraction, address_in
@@ -20,6 +18,7 @@ from ted.mlir.aliasing import root
 from ted.mlir.dependences import Dependences
 from ted.mlir.generic import Generic
 from ted.mlir.queries import defining, position
+from ted.records import dataclass
 
 MOST_OPERATIONS = 12
 

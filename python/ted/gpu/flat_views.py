@@ -9,7 +9,7 @@ pointer that the kernel gets.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import gcd, prod
 
 from ted.domain.linear import Form, dot, term
@@ -20,6 +20,7 @@ from ted.mlir.aliasing import VIEWS, root
 from ted.mlir.building import constant
 from ted.mlir.queries import defining
 from ted.mlir.scalars import byte_width
+from ted.records import dataclass
 
 DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 

@@ -8,7 +8,7 @@ value of `%t` from the first one. A result that nothing else reads is not stored
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ted.gpu.bodies import Operand, Work, copied
 from ted.gpu.collapsing import collapsed
@@ -16,6 +16,7 @@ from ted.gpu.strided_footprints import Footprint, footprint_of
 from ted.mlir import ir, linalg
 from ted.mlir.aliasing import root
 from ted.mlir.generic import empty_generic
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ no host code is compiled.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 import numpy as np
@@ -42,6 +42,7 @@ from ted.mlir.dense_elements import numbers_of
 from ted.mlir.index_values import form_of
 from ted.mlir.queries import constant_of, defining
 from ted.mlir.scalars import byte_width
+from ted.records import dataclass
 
 ERRORS_ARGUMENT = "ted.errors"  # attribute of the argument that is the error flag
 _IGNORED = (

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ted.errors import CompileError
 from ted.mlir import gpu, ir, scf
 from ted.mlir.aliasing import VIEWS
 from ted.mlir.queries import copied_with, defining, is_inside
+from ted.records import dataclass
 
 MOST_BLOCKS = 2**31 - 1
 # What costs nothing and touches no memory: repeated in each kernel that needs it.

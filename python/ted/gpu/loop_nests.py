@@ -10,7 +10,6 @@ at data may be atomic, every loop is parallel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from ted.forking import cached_property
@@ -26,6 +25,7 @@ from ted.machine import WARP
 from ted.mlir import ir
 from ted.mlir.queries import is_inside
 from ted.mlir.queries import operations as found_inside
+from ted.records import dataclass
 
 MOST_POINTS = 2**31 - 1  # of a kernel with atomic updates; loops further in are the thread's
 

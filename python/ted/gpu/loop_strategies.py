@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ted.gpu import point_loops, scan_kernels
@@ -17,6 +16,7 @@ from ted.gpu.sites import Site
 from ted.gpu.update_lists import LEAST, has_chains, map_chains
 from ted.mlir import ir
 from ted.mlir.strategies import Declined, Plain, Strategy
+from ted.records import dataclass
 
 _NO_SCAN = "no prefix scan of many steps, or a thread for each point is as good"
 

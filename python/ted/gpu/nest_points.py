@@ -6,7 +6,6 @@ Before: `scf.for %i ... { scf.for %j ... {...} }`      After: the body, at a val
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ted.errors import CompileError
 from ted.gpu.bodies import Work, work_of
@@ -19,6 +18,7 @@ from ted.mlir.building import constant
 from ted.mlir.index_values import Range, range_of
 from ted.mlir.queries import constant_of, copied_with, is_inside
 from ted.mlir.queries import operations as found_inside
+from ted.records import dataclass
 
 _MARKS = frozenset((PARALLEL, PARALLEL_INSIDE))
 _SUBSCRIPTS = {"memref.load": 1, "memref.store": 2}  # where they begin

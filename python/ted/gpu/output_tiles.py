@@ -11,7 +11,7 @@ take the same way, except where a piece ends inside a row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from ted.gpu.bodies import Values
@@ -27,6 +27,7 @@ from ted.machine import ACCESS_BYTES, STATIC_SHARED_BYTES, WARP
 from ted.mlir import arith, ir, memref, vector
 from ted.mlir.building import constant
 from ted.mlir.scalars import byte_width, conditional
+from ted.records import dataclass
 
 MOST_ELEMENTS = 32  # of a cell along the last dim
 MOST_CLASSES = 64  # residues of the other dims

@@ -11,7 +11,6 @@ memory once for each of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ted.gpu.dead_fills import STRUCTURED
 from ted.gpu.points import times
@@ -21,6 +20,7 @@ from ted.mlir import arith, ir, scf
 from ted.mlir.aliasing import root
 from ted.mlir.building import constant
 from ted.mlir.queries import computed_from, defining, operations
+from ted.records import dataclass
 
 MOST_PARTS = 256
 

@@ -9,13 +9,12 @@ may read such a view.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.domain.intervals import of_dim, of_form
 from ted.gpu.templates.problem import Bound
 from ted.linalg.contractions import LinalgContraction, element_strides
 from ted.mlir import ir
 from ted.mlir.queries import defining
+from ted.records import dataclass
 
 PADDED = "ted.padded"
 CAST = "memref.reinterpret_cast"

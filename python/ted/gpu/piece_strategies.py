@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from ted.gpu.output_tiles import map_cells
 from ted.gpu.sites import Site
 from ted.mlir import ir
 from ted.mlir.strategies import Choice, Declined, Strategy, first_match
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ Since what joins is associative, what segments of time do to the state can be fo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.domain.linear import Form, dot, term
 from ted.gpu.flat_views import flat_view_of
@@ -24,6 +24,7 @@ from ted.mlir.building import constant
 from ted.mlir.combining import combiner_of_operation
 from ted.mlir.index_values import form_of
 from ted.mlir.queries import constant_of, defining
+from ted.records import dataclass
 
 _PURE = ("arith.", "affine.", "math.")
 

@@ -12,7 +12,6 @@ terms in the order of the program, and how copies are joined depends on shapes o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 
 from ted.gpu.bodies import Values, work_of
@@ -29,6 +28,7 @@ from ted.mlir.combining import Combiner, combiner_of
 from ted.mlir.generic import empty_generic
 from ted.mlir.queries import defining
 from ted.mlir.scalars import byte_width
+from ted.records import dataclass
 
 MOST_PARTS = 16  # of a copy that does not fit: each looks at every update
 MOST_WARPS = 8  # of a block

@@ -8,7 +8,6 @@ a block. Few results of many points are made in two kernels: partial results of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from ted.gpu.bodies import Values, Work, steps_along
@@ -23,6 +22,7 @@ from ted.mlir import arith, ir, memref
 from ted.mlir.building import carried_loop, constant
 from ted.mlir.combining import Combiner, combiners
 from ted.mlir.scalars import conditional
+from ted.records import dataclass
 
 SHORT_ROW = 16  # points that one thread takes even if its neighbours then read far apart
 LONG_ROW = 1024  # points from which a block works on one result

@@ -6,11 +6,11 @@ A row is what `memref.subview %m[%i, %j, 0, ..]` gives for all counters of the l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ted.mlir import ir, memref
 from ted.mlir.aliasing import VIEWS, root
 from ted.mlir.queries import position
+from ted.records import dataclass
 
 DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 

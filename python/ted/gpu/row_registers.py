@@ -11,7 +11,7 @@ for each thread, then the next ones. What LLVM unrolls it keeps in registers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from ted.gpu.bodies import Operand, Work
@@ -20,6 +20,7 @@ from ted.machine import WARP
 from ted.mlir import ir, memref
 from ted.mlir.aliasing import root
 from ted.mlir.combining import combiners
+from ted.records import dataclass
 
 PRIVATE = "#gpu.address_space<private>"
 MOST_SLOTS = 8  # elements of one temporary that a thread keeps

@@ -11,7 +11,6 @@ large GPU busy, and of so many rows that their accumulators are few beside the r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from ted.gpu.row_groups import team_of, works_of
@@ -26,6 +25,7 @@ from ted.mlir.filling import build_fill
 from ted.mlir.generic import Generic, empty_generic, generic_of, set_maps, set_reductions
 from ted.mlir.queries import defining
 from ted.mlir.scalars import byte_width
+from ted.records import dataclass
 
 LEAST_ROWS = 6  # of a group: its accumulators are written once and read once for all of them
 # What is on its way to and from memory at one time, so that waiting for it does not matter.

@@ -12,7 +12,6 @@ The order of what is joined depends on shapes only.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
@@ -27,6 +26,7 @@ from ted.machine import BUSY_BLOCKS, BUSY_THREADS, WARP
 from ted.mlir import arith, gpu, ir, memref
 from ted.mlir.building import carried_loop, constant
 from ted.mlir.scalars import conditional
+from ted.records import dataclass
 
 LEAST = 64  # steps; fewer are made by one thread
 AT_ONCE = 4  # neighbouring times of a thread

@@ -5,10 +5,9 @@ A segment of `h = h + x` adds a number; one of `h = a * h + b` is again a produc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.mlir import arith, ir, math
 from ted.mlir.combining import Combiner
+from ted.records import dataclass
 
 Values = list[ir.Value]
 

@@ -6,7 +6,7 @@ Before: a block of work on memrefs      After: a `Site` for each operation, in t
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.forking import cached_property
 from ted.gpu.bodies import Work, work_of
@@ -20,6 +20,7 @@ from ted.mlir.aliasing import VIEWS
 from ted.mlir.dependences import Dependences
 from ted.mlir.queries import computed_from, constant_of, defining, operations, users_in
 from ted.mlir.strategies import asked_for, refused
+from ted.records import dataclass
 
 _HOST = ("memref.alloc", "memref.dealloc", "memref.get_global", "gpu.launch")
 

@@ -10,7 +10,6 @@ so an operation that asks for the row by `ted.strategy` gets it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ted.errors import PassFailed
@@ -40,6 +39,7 @@ from ted.mlir.strategies import (
     forget,
 )
 from ted.options import CompileOptions
+from ted.records import dataclass
 
 OF_THE_HOST = ("host", "host_loop")  # rows without a kernel of their own
 _IN_LOOPS = frozenset(row.name for row in NESTS)  # whose kernels know no starts

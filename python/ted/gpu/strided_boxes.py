@@ -6,13 +6,14 @@ After: rows 1, 3, 5, .. and all columns of that memory, and the dim of the box t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd, prod
 
 from ted.gpu.bodies import Operand
 from ted.gpu.flat_views import flat_view_of
 from ted.linalg.contractions import element_strides
 from ted.mlir import ir
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,6 @@ Nothing is built: `ted-map-to-gpu` does what the attributes say. One that is the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.gpu.conditions import settle_conditions
 from ted.gpu.contractions import Contractions
 from ted.gpu.strategies import OF_THE_HOST, decide_function, every
@@ -17,6 +15,7 @@ from ted.machine import DEFAULT_GPU
 from ted.mlir import ir
 from ted.mlir.queries import functions
 from ted.mlir.strategies import annotate
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ the work
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ted.linalg.contractions import MARK
 from ted.mlir import ir, memref
 from ted.mlir.generic import Generic, set_maps, set_reductions
 from ted.mlir.queries import functions, operations, position
+from ted.records import dataclass
 
 Groups = list[list[int]]
 

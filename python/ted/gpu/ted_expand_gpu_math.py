@@ -12,7 +12,6 @@ construction of `expf` and `tanhf` in NVIDIA's device library.)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ted.math.arithmetic import Num
 from ted.math.elementary_functions import LOG2_E, erf_f32
@@ -20,6 +19,7 @@ from ted.math.float_formats import F32
 from ted.math.ted_expand_math import expand
 from ted.mlir import arith, ir
 from ted.mlir.queries import operations
+from ted.records import dataclass
 
 # log2(e) = LOG2_E as f32 + LOG2_E_LOW.
 LOG2_E_LOW = 1.925963033500e-08

@@ -11,7 +11,6 @@ if a template takes the copy only, or if something else reads it as well.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
 
 from ted.gpu.contractions import Contractions
@@ -23,6 +22,7 @@ from ted.mlir import ir
 from ted.mlir.aliasing import VIEWS, root
 from ted.mlir.dependences import Dependences
 from ted.mlir.queries import functions, is_zero, operations
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

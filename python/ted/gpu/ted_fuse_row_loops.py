@@ -13,7 +13,6 @@ along rows that a loop reads are loops, too (`row_reductions.py`). Sums over man
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ted.gpu.row_loops import RowLoop, row_loop
 from ted.gpu.row_reductions import loops_of_reductions
@@ -23,6 +22,7 @@ from ted.mlir.aliasing import ANYWHERE, VIEWS
 from ted.mlir.dependences import Dependences
 from ted.mlir.effects import effects_of
 from ted.mlir.queries import functions
+from ted.records import dataclass
 
 _HOST_LOOPS = ("scf.for", "scf.if")
 

@@ -12,7 +12,6 @@ where one of the two can be moved to the other. No temporary lives longer for it
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 from ted.gpu.bodies import work_of
@@ -27,6 +26,7 @@ from ted.mlir.aliasing import VIEWS
 from ted.mlir.dependences import Dependences
 from ted.mlir.effects import OUTSIDE
 from ted.mlir.queries import defining, functions
+from ted.records import dataclass
 
 MOST_OPERANDS = 16  # distinct ones, each a pointer and a vector of elements in registers
 MOST_OPERATIONS = 400  # of a body

@@ -9,10 +9,9 @@ remainders, sines of f64) still becomes such calls.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.mlir import arith, ir
 from ted.mlir.queries import operations
+from ted.records import dataclass
 
 # Operation -> intrinsic.
 INTRINSICS = {

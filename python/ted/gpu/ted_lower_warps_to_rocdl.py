@@ -9,10 +9,9 @@ instruction, since lanes of a wave run together; it keeps the compiler from movi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.mlir import arith, gpu, ir
 from ted.mlir.queries import operations
+from ted.records import dataclass
 
 LANES = 32
 _WAIT, _MATCH, _VOTE = "nvvm.bar.warp.sync", "nvvm.match.sync", "nvvm.vote.sync"

@@ -10,14 +10,13 @@ loops with known bounds, launches and copies.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.gpu.conditions import settle_conditions
 from ted.gpu.contractions import Contractions
 from ted.gpu.strategies import build, decide_function
 from ted.machine import DEFAULT_GPU
 from ted.mlir import ir
 from ted.mlir.queries import functions
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

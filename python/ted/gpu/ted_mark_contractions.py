@@ -8,14 +8,13 @@ factors stands before it as maps. What has the mark is not fused into loops over
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.gpu.wide_products import is_wide_product
 from ted.linalg.contraction_factors import split_factors
 from ted.linalg.contractions import MARK, recognise
 from ted.linalg.generalizing import generalize, generics
 from ted.linalg.strided_contractions import classify
 from ted.mlir import ir
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

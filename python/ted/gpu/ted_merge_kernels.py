@@ -16,7 +16,6 @@ import hashlib
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ted.gpu.contractions import MODULE, kernel_module
 from ted.machine import ACCESS_BYTES
@@ -25,6 +24,7 @@ from ted.mlir.aliasing import donated_pairs
 from ted.mlir.locations import user_name
 from ted.mlir.queries import functions, operations, symbol_name
 from ted.mlir.scalars import byte_width
+from ted.records import dataclass
 
 THREADS_AT_ONCE = 1024  # of a multiprocessor: each may have 64 registers
 MOST_KEPT = 32  # elements of a thread

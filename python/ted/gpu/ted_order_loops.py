@@ -6,12 +6,11 @@ After: loops (i, j): rows are dims that come first, and neighbouring threads wri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.mlir import ir
 from ted.mlir.affine_forms import substitute
 from ted.mlir.generic import Generic, set_maps
 from ted.mlir.queries import functions, operations
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,12 @@ Atomic, because threads that meet bad indices would else mix a code with another
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.errors import CompileError
 from ted.linalg.data_reads import ERROR_FUNCTION, indexed_accesses, reports
 from ted.mlir import arith, func, ir, llvm, memref, scf
 from ted.mlir.addresses import address_of, pointer_to
 from ted.mlir.queries import constant_of, functions, symbol_name
+from ted.records import dataclass
 
 CHECKS = "ted.checks"  # attribute of the module: tensor, dim, extent, place of each code, from 1
 ERRORS = "ted.errors"  # attribute of a function: which argument is the error flag

@@ -9,13 +9,12 @@ The caller decides at each call whether the memory is one, so both must be right
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.gpu.strided_footprints import footprints_of
 from ted.mlir import ir, memref
 from ted.mlir.aliasing import donated_pairs
 from ted.mlir.dependences import Dependences
 from ted.mlir.queries import functions
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ loop over rows would have to come before it and after it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.mlir import ir
 from ted.mlir.generic import generic_of
 from ted.mlir.queries import count_inputs, functions, users_in
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from ted.gpu.contractions import LEAST_PRODUCTS
@@ -23,6 +22,7 @@ from ted.mlir.aliasing import root
 from ted.mlir.dependences import Dependences
 from ted.mlir.generic import Generic
 from ted.mlir.queries import defining, functions, operations, position
+from ted.records import dataclass
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import prod
 
 from ted.gpu.bodies import Operand, Values, Work, steps_along
@@ -20,6 +19,7 @@ from ted.gpu.points import below, delinearized, plus, times
 from ted.machine import SECTOR_BYTES, STATIC_SHARED_BYTES
 from ted.mlir import arith, ir, memref
 from ted.mlir.scalars import byte_width
+from ted.records import dataclass
 
 TILE = 32
 POINTS = TILE * TILE  # of any tile

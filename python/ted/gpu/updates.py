@@ -7,7 +7,7 @@ After: `Updates`: rounds s, of which several may meet at one element; columns p,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from ted.gpu.nest_points import Counter, candidates, chain_of, copied_nest, run_once
@@ -15,6 +15,7 @@ from ted.gpu.owner_scatters import Element, element_at_data, has_memory_of_its_o
 from ted.gpu.points import delinearized, plus
 from ted.mlir import ir
 from ted.mlir.queries import is_inside, operations
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -28,6 +27,7 @@ from ted.ir.paths import conjuncts
 from ted.ir.predicate_cycles import without_cycles
 from ted.ir.scalar import TRUE, is_const, is_trusted, land, rewrite
 from ted.ir.unknowns import is_inside
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from dataclasses import dataclass
 from typing import Any
 
 from ted.forking import Lock, cached_property
 from ted.ir.dtypes import DType
+from ted.records import dataclass
 
 LITERAL_BYTES = 1024
 """The largest literal: 128 numbers of 64 bits, which is more than tables of coefficients and lists

@@ -10,13 +10,14 @@ tensors.  So a program can be told from others (`ted.ir.program_text`) before it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ted.domain.sizes import Extent
 from ted.forking import Lock
 from ted.ir.dtypes import DType
 from ted.ir.equations import Tensor, replace_operands, topological
+from ted.records import dataclass
 
 _KEY = "origin"  # kept by the node itself, as an override is
 _OWN = ("name", "given_name", _KEY)

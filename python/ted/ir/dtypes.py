@@ -7,10 +7,10 @@ MLIR, there the operations say how they read their bits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ted.errors import FrontendError
+from ted.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

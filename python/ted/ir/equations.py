@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -43,6 +43,7 @@ from ted.ir.scalar import (
     replace_tensors,
     substitute,
 )
+from ted.records import dataclass
 
 COMBINERS = ("set", "add", "mul", "max", "min", "argmax", "argmin")
 

@@ -17,7 +17,6 @@ that is an integer is exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from math import isfinite
@@ -50,6 +49,7 @@ from ted.ir.scalar import (
     select,
     substitute,
 )
+from ted.records import dataclass
 
 MOST_STEPS = 2**47  # along a dim of symbolic extent: a tensor takes no more bytes
 DEPTH = 16  # tensors that are looked through, one behind the other: more are data

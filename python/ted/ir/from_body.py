@@ -8,7 +8,6 @@ ops and back adds nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ted.dialects.ted import ComputeOp
@@ -26,6 +25,7 @@ from ted.ir.scalar import TRUE
 from ted.ir.symbols import NONE, Symbols
 from ted.mlir import ir
 from ted.mlir.queries import defining
+from ted.records import dataclass
 
 TensorOf = Callable[[ir.Value], Tensor]
 

@@ -10,7 +10,7 @@ other. What has no equation form raises.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -42,6 +42,7 @@ from ted.mlir.dense_elements import numbers_of
 from ted.mlir.locations import source_location, user_name
 from ted.mlir.queries import defining, symbol_name
 from ted.mlir.strategies import wishes_of
+from ted.records import dataclass
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
 

@@ -7,7 +7,7 @@ square root 4, transcendental functions 16; index arithmetic, casts and constant
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from typing import Protocol
 
@@ -32,6 +31,7 @@ from ted.mlir import PassManager, ir
 from ted.mlir.locations import source_location
 from ted.mlir.pass_managers import pass_manager
 from ted.mlir.strategies import Asked, asked_of, check_is_kept
+from ted.records import dataclass
 
 _OUR_ANCHORS = ("builtin.module", "func.func", "any")
 _NO_ROW = Row("", "")  # of what is not a single pass of ours

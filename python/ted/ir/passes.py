@@ -8,7 +8,7 @@ importing this module loads no pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from functools import cache
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 from ted.errors import PassFailed
 from ted.importing import imported
 from ted.machine import named_cpu, named_gpu
+from ted.records import dataclass
 
 if TYPE_CHECKING:
     from ted.mlir import ir

@@ -9,10 +9,10 @@ The grammar is MLIR's, so that a pipeline may mix passes of MLIR and of ted at a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ted.errors import PassFailed
+from ted.records import dataclass
 
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 _MAX_DEPTH = 100

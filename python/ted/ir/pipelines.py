@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ted.errors import PassFailed
 from ted.ir.kept_files import keep
 from ted.ir.reproducer import command_line, reproducer_text
+from ted.records import dataclass
 
 if TYPE_CHECKING:
     from ted.ir import pass_driver

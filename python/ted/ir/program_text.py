@@ -10,7 +10,6 @@ given: its equations need not be there.  Of a large constant its number among th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ted.domain.sizes import is_symbolic
@@ -19,6 +18,7 @@ from ted.ir.derivations import Derivation, origin_of
 from ted.ir.equations import Equation, Tensor, operands
 from ted.ir.expressions import Expr, postorder
 from ted.ir.graphs import finished
+from ted.records import dataclass
 
 Node: TypeAlias = "Tensor | Derivation"
 # What says the derivative of a tensor that has one of its own: a name, and tensors.

@@ -12,7 +12,6 @@ times for it: time is lexicographic, (t, s), and a step of t takes all steps of 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ted.domain import sets
@@ -25,6 +24,7 @@ from ted.ir.expressions import Expr
 from ted.ir.graphs import circles
 from ted.ir.scalar import compare, dim, dims_used, index, land
 from ted.ir.unknowns import value_where
+from ted.records import dataclass
 
 UNBOUNDED = 2**31 - 1  # steps of a loop that only its condition ends: so many are an error
 

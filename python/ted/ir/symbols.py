@@ -10,7 +10,6 @@ where shapes are. A product of sizes is a semi-affine expression.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
@@ -19,6 +18,7 @@ from ted.domain.affine import Aff
 from ted.domain.sizes import Extent, Monomial, Quotient, Symbol, is_symbolic, symbolic
 from ted.errors import VerifyError
 from ted.mlir import ir
+from ted.records import dataclass
 
 ATTRIBUTE = "ted.sizes"
 

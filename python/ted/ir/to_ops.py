@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from ted import dialects
@@ -46,6 +46,7 @@ from ted.ir.tensor_order import tensor_order
 from ted.mlir import func, ir
 from ted.mlir.filling import build_fill
 from ted.mlir.locations import mlir_location, with_dim_names
+from ted.records import dataclass
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
 _SCATTER = ("add", "max", "min")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
@@ -30,6 +29,7 @@ from ted.frontend.functions import while_traced
 from ted.frontend.notes import recording
 from ted.frontend.tensors import placeholder
 from ted.options import CompileOptions
+from ted.records import dataclass
 from ted.runtime.xla import register
 
 Mask = tuple[bool, ...]

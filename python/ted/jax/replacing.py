@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -24,6 +23,7 @@ from jax.interpreters import mlir
 from jax.lax import linalg
 
 from ted.jax.own_derivatives import differentiated, has_own_derivative, of_jax
+from ted.records import dataclass
 
 _NAMES: Mapping[Any, str] = {
     lax.igamma_p: "gammainc", lax.igammac_p: "gammaincc",

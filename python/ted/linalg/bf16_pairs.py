@@ -12,7 +12,6 @@ they are neighbours, `A[i, 2 * p]` and `A[i, 2 * p + 1]` are read in place.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil
 
 from ted.domain.linear import Form, dot
@@ -33,6 +32,7 @@ from ted.mlir.generic import Generic, empty_generic
 from ted.mlir.pairs import pair, product_of_pairs
 from ted.mlir.queries import defining
 from ted.mlir.scalars import constant, shape_of
+from ted.records import dataclass
 
 Read = tuple[ir.Value, ir.AffineMap]
 LINE_ELEMENTS = LINE_BYTES // 4

@@ -12,7 +12,7 @@ blocks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from ted.linalg.contraction_forms import dense_form
@@ -26,6 +26,7 @@ from ted.mlir.affine_forms import dims_used, down, linear, substitute
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import affine_value, element_type, shape_of
 from ted.mlir.strategies import Declined
+from ted.records import dataclass
 
 Values = list[ir.Value]
 # Points of a block from which a register tile gains more than the loops around it cost.

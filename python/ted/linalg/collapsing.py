@@ -7,12 +7,13 @@ After: points (k) of `memref<16000xf32>`, whose rows of vectors need not end whe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.linalg.contractions import element_strides
 from ted.mlir import ir, memref
 from ted.mlir.affine_forms import dims_used, linear
 from ted.mlir.generic import set_maps, set_reductions
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

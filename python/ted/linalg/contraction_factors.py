@@ -9,7 +9,6 @@ derivative of one behind it, a scale) costs its own size and not the product of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from ted.linalg.contractions import (
@@ -24,6 +23,7 @@ from ted.mlir.affine_forms import substitute
 from ted.mlir.generic import Generic, empty_generic
 from ted.mlir.queries import computed_from, defining, factors_of
 from ted.mlir.semiring import MULTIPLICATIONS, add, multiply
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

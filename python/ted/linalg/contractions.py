@@ -9,7 +9,6 @@ On memrefs with static strides, maps and layouts together are the integers of `s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ted.domain.linear import Form, dot, term
@@ -21,6 +20,7 @@ from ted.mlir.pairs import factors_of_pairs
 from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type
 from ted.mlir.semiring import ADDITIONS, MULTIPLICATIONS
+from ted.records import dataclass
 
 # Discardable attribute by which the step before bufferization claims an op for the vector route.
 MARK = "ted.contraction"

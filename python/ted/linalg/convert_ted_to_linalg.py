@@ -5,8 +5,6 @@ Each equation becomes one subdomain (`subdomain.py`), and what the table in `str
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.linalg.branches import lower_with_branches
 from ted.linalg.initial_values import drop_unused_starts, number_starts, unshare_starts
 from ted.linalg.leaving import declare_condition
@@ -20,6 +18,7 @@ from ted.linalg.ted_check_sizes import check_is_static
 from ted.mlir import ir
 from ted.mlir.queries import operations, replace_op
 from ted.mlir.strategies import FORM, Choice, check_is_seen
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

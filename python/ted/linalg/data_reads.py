@@ -10,13 +10,13 @@ which costs no branch. `clip` moves the index to the nearest element, `drop` giv
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ted.errors import stated_rule
 from ted.mlir import arith, func, ir, scf, tensor
 from ted.mlir.locations import source_location
 from ted.mlir.queries import operations
 from ted.mlir.scalars import all_of, conditional, constant, element_type, index, shape_of
+from ted.records import dataclass
 
 ERROR_FUNCTION = "ted_index_error"
 TENSOR_NAMES = "ted.indexed_tensors"

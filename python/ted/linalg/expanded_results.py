@@ -13,7 +13,7 @@ addresses.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from ted.linalg.slices import extract_slice, insert_slice
@@ -21,6 +21,7 @@ from ted.linalg.subdomain import Subdomain
 from ted.mlir import ir, tensor
 from ted.mlir.affine_forms import linear, single_dim
 from ted.mlir.scalars import element_type, shape_of
+from ted.records import dataclass
 
 Values = list[ir.Value]
 Digit = tuple[ir.AffineExpr, int]  # a subscript and the extent of its dim

@@ -11,7 +11,7 @@ that, guards are tested at each point of all.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -21,6 +21,7 @@ from ted.linalg.constraint_splitting import MOST_PARTS, cells_of, interior_and_s
 from ted.linalg.domain_forms import points
 from ted.linalg.subdomain import Constraint, Subdomain
 from ted.mlir import ir
+from ted.records import dataclass
 
 THIN_SHARE = 1 / 32  # of the points: testing guards takes four times as long at a point
 LARGEST_SHARE = 1 / 2  # where there would be too many parts without guards

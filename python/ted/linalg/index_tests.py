@@ -17,7 +17,7 @@ test stays at the access: nothing is gained by vectors there (`cpu/gathers.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial, reduce
 from math import ceil, prod
 
@@ -38,6 +38,7 @@ from ted.mlir.building import add, bounds_of_part, constant
 from ted.mlir.queries import defining
 from ted.mlir.scalars import affine_value, index
 from ted.mlir.scalars import constant as truth
+from ted.records import dataclass
 
 BLOCK = 4096  # points: their indices stay in the first cache until they are used
 # The least weight of the operations at a point that pays for a pass over indices used once: LLVM

@@ -11,7 +11,7 @@ carried to the next step has to be what it was.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ted.linalg.folded_predicates import decided_conditions
 from ted.linalg.scan_bodies import ScanBody, StepEquation, equations_in
@@ -24,6 +24,7 @@ from ted.mlir import arith, func, ir, scf, tensor
 from ted.mlir.affine_forms import down, linear
 from ted.mlir.queries import defining, operations
 from ted.mlir.scalars import constant, index, shape_of
+from ted.records import dataclass
 
 GOES_ON = "ted_loop_goes_on"
 _FALSE = -1  # what a history is in a step: false, or the number of one as it was the step before

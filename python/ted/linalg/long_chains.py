@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cmp_to_key
 
 from ted.mlir import func, ir
@@ -28,6 +28,7 @@ from ted.mlir.queries import (
     terminator,
     use_known,
 )
+from ted.records import dataclass
 
 # A tensor that more operations go on from is cut, into parts of at least so many. With s of n in a
 # part there are n s^2 comparisons in parts and (n / s)^3 between them: as many for s = n^0.4.

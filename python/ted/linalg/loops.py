@@ -9,7 +9,7 @@ carry the total as a scalar.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from ted.domain.loops import LoopBounds, LoopNest, loop_nests
@@ -33,6 +33,7 @@ from ted.mlir.scalars import (
     narrowed,
 )
 from ted.mlir.strategies import attach
+from ted.records import dataclass
 
 Values = list[ir.Value]
 # Attribute of a loop whose iterations touch different elements of the results.

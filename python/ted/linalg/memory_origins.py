@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from ted.errors import PassFailed
@@ -23,6 +23,7 @@ from ted.linalg.tensor_origins import Origins, TensorOrigins, uses_operand
 from ted.mlir import func, ir
 from ted.mlir.locations import source_location
 from ted.mlir.queries import count_inputs, defining, terminator
+from ted.records import dataclass
 
 Roots = frozenset[ir.Value]
 

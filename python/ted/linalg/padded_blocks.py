@@ -9,7 +9,6 @@ padding takes. Threads share the blocks, so there must be some.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from ted.linalg.contractions import ELEMENT_BYTES, MARK
@@ -21,6 +20,7 @@ from ted.mlir.generic import Generic
 from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type, shape_of
 from ted.mlir.strategies import Declined
+from ted.records import dataclass
 
 FEWEST = 8  # blocks, for as many threads
 

@@ -8,7 +8,7 @@ subdomains of a block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from math import prod
 
@@ -21,6 +21,7 @@ from ted.mlir import ir, tensor
 from ted.mlir.affine_forms import dims_used, down, linear, substitute
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import constant, element_type, shape_of
+from ted.records import dataclass
 
 LARGEST_GROWTH = 4  # a copy may have this many times the elements of its source
 

@@ -8,7 +8,7 @@ at the row of the loop, and is wanted nowhere before the root.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ted.linalg.contractions import MARK
 from ted.linalg.transposes import transposed_accesses
@@ -17,6 +17,7 @@ from ted.mlir import ir
 from ted.mlir.generic import Generic, generic_of
 from ted.mlir.locations import user_name
 from ted.mlir.queries import count_inputs, is_inside, operands_inside
+from ted.records import dataclass
 
 # To fuse one more, the transform dialect looks at all: a cascade of choices has hundreds.
 MOST_MEMBERS = 64

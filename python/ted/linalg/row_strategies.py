@@ -11,7 +11,7 @@ operation that it may join. On a CPU, a sum over rows goes into a loop over thes
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from typing import Any
 
@@ -46,6 +46,7 @@ from ted.mlir.strategies import (
     forget,
     refused,
 )
+from ted.records import dataclass
 
 ROWS, COLUMNS, PADDED, ALONE = "common_rows", "column_sums", "padded_blocks", "alone"
 TOTALS = "totals_in_blocks"

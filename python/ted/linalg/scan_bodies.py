@@ -7,7 +7,7 @@ scans inside of a step are among those of the step.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ted.forking import cached_property
 from ted.linalg.subdomain import Subdomain, from_compute
@@ -15,6 +15,7 @@ from ted.linalg.timestamps import Timestamp, over_steps, over_times, with_timest
 from ted.mlir import ir
 from ted.mlir.scalars import element_type
 from ted.plan.block_loops import CARRIES
+from ted.records import dataclass
 
 _FEW = 4  # such a part of the equations of a step is better tested than all of them repeated
 

@@ -13,7 +13,7 @@ lines have one place in a cache, fewer are taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd, prod
 from typing import Any
 
@@ -27,6 +27,7 @@ from ted.mlir.affine_forms import dims_used, linear
 from ted.mlir.queries import defining, replace_op
 from ted.mlir.scalars import affine_value, byte_width, element_type, index, shape_of
 from ted.mlir.strategies import Declined
+from ted.records import dataclass
 
 Values = list[ir.Value]
 HELD = 1 << 12  # elements that a first cache holds

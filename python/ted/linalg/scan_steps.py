@@ -9,7 +9,7 @@ loops in which the time is a known value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
 from ted.linalg.blocked_contractions import blocks_of, emit_blocks
@@ -25,6 +25,7 @@ from ted.mlir import arith, ir, tensor
 from ted.mlir.affine_forms import dims_used, down, linear
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import conditional, element_type, index, shape_of
+from ted.records import dataclass
 
 Values = list[ir.Value]
 Fixed: TypeAlias = "tuple[tuple[int, ir.Value], ...]"

@@ -9,7 +9,6 @@ A recurrence that carries the attribute gets the row of that name, or is refused
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 from ted.linalg.scan_bodies import ScanBody
 from ted.linalg.scan_rows import Rows, emit_rows, rows_of
@@ -17,6 +16,7 @@ from ted.linalg.scans import emit_steps
 from ted.mlir import ir
 from ted.mlir.queries import replace_op
 from ted.mlir.strategies import FORM, Choice, Declined, Plain, Strategy, choose
+from ted.records import dataclass
 
 
 @dataclass(eq=False)

@@ -7,13 +7,13 @@ and the map then starts at zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ted.linalg.subdomain import Read, Subdomain
 from ted.mlir import ir, tensor
 from ted.mlir.affine_forms import down, linear, single_dim
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import element_type, shape_of
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ So what a loop does after its condition has failed, and a branch that is not tak
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from ted.linalg.rolling_buffers import written
@@ -26,6 +25,7 @@ from ted.linalg.uniform_choices import (
 )
 from ted.mlir import ir, tensor
 from ted.mlir.scalars import element_type, index, shape_of
+from ted.records import dataclass
 
 Decided = Mapping[Key, bool]
 Run = tuple[Key | None, list[ir.Operation]]

@@ -11,7 +11,7 @@ place beside the new slice, and what only the step itself reads is not carried t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ted.domain.linear import Form
@@ -23,6 +23,7 @@ from ted.mlir.affine_ranges import value_range
 from ted.mlir.index_values import form_of
 from ted.mlir.queries import constant_of, defining
 from ted.mlir.scalars import index
+from ted.records import dataclass
 
 MOST = 4  # slices of a window: each is copied in every step
 

@@ -11,7 +11,7 @@ carries the attribute gets the row of that name, or is refused with the reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ted.forking import cached_property
 from ted.linalg.arg_reductions import emit_arg_reduction, is_long_arg_reduction
@@ -32,6 +32,7 @@ from ted.linalg.wide_accumulators import in_wide_totals
 from ted.mlir import ir
 from ted.mlir.scalars import shape_of
 from ted.mlir.strategies import FORM, Choice, Declined, Plain, Strategy, choose, refused
+from ted.records import dataclass
 
 Values = list[ir.Value]
 CONTRACTION, PARTS, POINTS = "contraction", "parts", "points"

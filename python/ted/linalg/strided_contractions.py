@@ -10,8 +10,10 @@ multiplication, ACM TOMS 2008.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
+
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

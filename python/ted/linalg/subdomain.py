@@ -9,13 +9,14 @@ came from.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ted.domain.linear import Form
 from ted.mlir import integer_set, ir
 from ted.mlir.affine_forms import down, linear, substitute, symbols_used
 from ted.mlir.affine_ranges import settled_divisions, value_range
 from ted.mlir.strategies import FORM, Wishes, wishes_of
+from ted.records import dataclass
 
 Expr = ir.AffineExpr
 TESTED_AHEAD = "ted.tested_ahead"  # attribute of an equation

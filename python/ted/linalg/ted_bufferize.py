@@ -11,8 +11,6 @@ write in place, so it is right as long as every access to memory is a value that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.errors import PassFailed
 from ted.linalg.long_chains import inline_parts, outline_parts
 from ted.linalg.loop_chains import shorten_chains
@@ -26,6 +24,7 @@ from ted.linalg.tensor_origins import tensor_origins
 from ted.mlir import func, ir
 from ted.mlir.pass_managers import pass_manager
 from ted.mlir.queries import functions
+from ted.records import dataclass
 
 _ONE_SHOT = (
     "one-shot-bufferize{bufferize-function-boundaries=1 "

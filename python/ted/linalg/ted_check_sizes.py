@@ -9,7 +9,6 @@ address would fail late and without a place.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 from ted.errors import CompileError
@@ -18,6 +17,7 @@ from ted.linalg.data_reads import tensor_name
 from ted.mlir import ir
 from ted.mlir.queries import functions
 from ted.mlir.scalars import byte_width
+from ted.records import dataclass
 
 ADDRESS_BITS = 47
 

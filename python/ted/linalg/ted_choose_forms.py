@@ -11,13 +11,13 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ted.linalg.convert_ted_to_linalg import decided, lower
 from ted.linalg.initial_values import unshare_starts
 from ted.linalg.subdomain import from_compute
 from ted.mlir import ir
 from ted.mlir.strategies import FORM, Choice, annotate, described
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,10 @@ Nothing is fused: `ted-fuse-rows` does what the attributes say. One that is ther
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.linalg.row_strategies import decide, note
 from ted.machine import DEFAULT, named_cpu
 from ted.mlir import ir
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

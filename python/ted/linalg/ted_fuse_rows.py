@@ -13,7 +13,6 @@ as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ted.linalg.initial_values import split_starts
 from ted.linalg.padded_blocks import Blocks, pad_in_blocks, padding_of, start_of
@@ -24,6 +23,7 @@ from ted.machine import DEFAULT, named_cpu
 from ted.mlir import interpreter, ir
 from ted.mlir.queries import count_inputs, defining, operations, terminator
 from ted.mlir.scratch_functions import alone
+from ted.records import dataclass
 
 _MARK = "ted.row"
 _ANY = "!transform.any_op"

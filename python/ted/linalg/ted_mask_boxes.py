@@ -15,7 +15,7 @@ outside of its tensor: the other factor should be finite there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf, prod
 from typing import Any
 
@@ -35,6 +35,7 @@ from ted.mlir.affine_ranges import value_range
 from ted.mlir.queries import defining, factors_of, functions, is_zero
 from ted.mlir.scalars import constant, element_type, is_float, shape_of
 from ted.mlir.strategies import FORM, asked_for, forget, refused
+from ted.records import dataclass
 
 MASKED = "masked"
 GROWTH = 3  # a box may have this many times the points that are wanted

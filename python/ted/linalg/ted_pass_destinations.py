@@ -16,7 +16,6 @@ user, which `convert-ted-to-linalg` sees to, and no CSE may run before this pass
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from ted.errors import PassFailed
 from ted.linalg.unit_dims import collapse, expand
@@ -24,6 +23,7 @@ from ted.mlir import bufferization, func, ir, tensor
 from ted.mlir.generic import Generic
 from ted.mlir.locations import source_location
 from ted.mlir.queries import defining, functions, operations, terminator, use_known
+from ted.records import dataclass
 
 _ARGUMENT = "{llvm.noalias}"
 IN_PLACE = "ted.in_place"

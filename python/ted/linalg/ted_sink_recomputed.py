@@ -16,7 +16,7 @@ operation over all times is faster than one in each step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ted.dialects.ted import MAX_RUNS
 from ted.ir.equations import Clock, Equation, System, Tensor, is_recurrence
@@ -29,6 +29,7 @@ from ted.ir.tensor_order import tensor_order
 from ted.linalg.running_totals import carry_totals
 from ted.mlir import ir
 from ted.mlir.queries import operations
+from ted.records import dataclass
 
 Use = tuple[Tensor, Equation, Expr]  # the reader, its equation and the read
 

@@ -11,7 +11,7 @@ recurrences whose rows do not read each other, and whose other operands lie by r
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from ted.ir.equations import (
@@ -30,6 +30,7 @@ from ted.ir.expressions import Expr
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import dims_used, load, reads_data, rewrite
 from ted.linalg.scan_rows import FEW
+from ted.records import dataclass
 from ted.transforms.ted_simplify import copied_tensor
 
 Order = tuple[int, ...]  # for each dim of the turned tensor the dim that it was

@@ -13,13 +13,14 @@ After: %1 must and may hold 1; %2 must and may hold 1 and 2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from ted.errors import PassFailed
 from ted.mlir import func, ir
 from ted.mlir.locations import source_location
 from ted.mlir.queries import count_inputs, defining, terminator
+from ted.records import dataclass
 
 
 class Origins(NamedTuple):

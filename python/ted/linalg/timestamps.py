@@ -7,7 +7,7 @@ time in which every condition on the time alone has one answer
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.linalg.data_reads import checked_dims
 from ted.linalg.subdomain import Constraint, Subdomain
@@ -15,6 +15,7 @@ from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used, single_dim
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import shape_of
+from ted.records import dataclass
 
 FEW = 32  # times at which a condition that is not linear may change its answer
 

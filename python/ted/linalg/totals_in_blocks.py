@@ -9,7 +9,6 @@ while columns of B go by. That matters where products of matrices are as fast as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, prod
 
 from ted.linalg import padded_blocks
@@ -21,6 +20,7 @@ from ted.mlir.matrix_registers import SIDE
 from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type, shape_of
 from ted.mlir.strategies import GROUP, Declined, asked_for
+from ted.records import dataclass
 
 # Columns of a block, each of whose panels is laid out for so many rows at most.
 COLUMNS, ROWS = 128, 512

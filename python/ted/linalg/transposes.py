@@ -8,11 +8,11 @@ square tile of vectors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.generic import generic_of
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

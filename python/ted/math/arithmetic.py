@@ -6,10 +6,9 @@ No fast-math flags are set: the formulas rely on the exact rounding of every ste
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.mlir import arith, ir, math
 from ted.mlir.scalars import constant_from, is_float
+from ted.records import dataclass
 
 Number = float | int
 _HORNER, _LONG = 2, 6  # terms of a polynomial: the first, and how many more make it long

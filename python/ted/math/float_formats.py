@@ -6,7 +6,7 @@ or the script that computes them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

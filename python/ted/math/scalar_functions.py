@@ -8,11 +8,11 @@ it. What an element becomes depends on that element alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ted.math.arithmetic import Num, element
 from ted.mlir import func, ir, scf, vector
 from ted.mlir.scalars import index
+from ted.records import dataclass
 
 Formula = Callable[..., Num]
 

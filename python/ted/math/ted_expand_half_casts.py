@@ -10,8 +10,6 @@ and to f32 has instructions on every row but `sse2`, which do the same, and stay
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.machine import DEFAULT, named_cpu
 from ted.math.arithmetic import Num, element, like
 from ted.math.half_casts import (
@@ -24,6 +22,7 @@ from ted.math.half_casts import (
 from ted.math.narrow_floats import is_of_narrow
 from ted.mlir import arith, ir
 from ted.mlir.queries import operations
+from ted.records import dataclass
 
 _FROM_INTEGERS = ("arith.sitofp", "arith.uitofp")
 _TO_INTEGERS = ("arith.fptosi", "arith.fptoui")

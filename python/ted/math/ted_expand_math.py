@@ -9,7 +9,6 @@ sin, cos and tan of f64 stay for `ted-outline-math`, which comes first on CPUs, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ted.math import elementary_functions, hyperbolic, trigonometry
 from ted.math.arithmetic import Num, element, like
@@ -17,6 +16,7 @@ from ted.math.powers import pow_f32
 from ted.math.remainders import fmod
 from ted.mlir import ir
 from ted.mlir.queries import operations
+from ted.records import dataclass
 
 _MODULES = {
     elementary_functions: "exp exp2 expm1 log log2 log10 log1p tanh erf erfc rsqrt",

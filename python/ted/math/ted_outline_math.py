@@ -15,7 +15,6 @@ cases are outlined where a module uses one often, so that its code is generated 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from math import inf, prod
 
 from ted.machine import DEFAULT, Cpu, named_cpu
@@ -27,6 +26,7 @@ from ted.math.scalar_functions import Cases, by_cases, operation
 from ted.math.ted_expand_math import FUNCTIONS
 from ted.mlir import func, ir
 from ted.mlir.queries import constant_of, operations, trip_count
+from ted.records import dataclass
 
 _CASES: dict[tuple[str, str], Cases] = {
     ("math.sin", "f32"): Cases(waves.sin, waves.is_large, trigonometry.sin, True),

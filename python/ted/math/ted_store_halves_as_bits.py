@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ted.errors import CompileError
 from ted.math.arithmetic import element, like
 from ted.math.narrow_floats import is_of_narrow
 from ted.mlir import ir, llvm
+from ted.records import dataclass
 
 PASS = "ted-store-halves-as-bits"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from ted.mlir import ir
 from ted.mlir.queries import defining
+from ted.records import dataclass
 
 # Operation -> what joins two partial results. Differences: out - a - b = out + (0 - a - b).
 _JOINS = {

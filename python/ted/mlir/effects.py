@@ -9,11 +9,12 @@ What is not known counts as both, and calls are seen in their order.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ted.mlir import ir
 from ted.mlir.aliasing import ANYWHERE, VIEWS, Memory, memories
 from ted.mlir.queries import count_inputs
+from ted.records import dataclass
 
 OUTSIDE = "outside"  # the name of what calls and operations of other dialects meet
 _PURE = ("arith.", "math.", "index.", "scf.")  # apart from what is in their regions

@@ -6,11 +6,11 @@ After: the first element, and the steps from a point to the next ones: 0 and 1, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from ted.domain.linear import Form
 from ted.mlir import ir
+from ted.records import dataclass
 
 Sides = tuple[tuple[int, int], ...]  # extent and step, the slowest first, no two of which are one
 

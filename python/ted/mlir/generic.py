@@ -7,12 +7,12 @@ After: `Generic(op).inputs`, `.maps`, `.reductions`, `.extents`, `.body`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ted.forking import cached_property
 from ted.mlir import ir, linalg, linalg_functions
 from ted.mlir.queries import count_inputs, position
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

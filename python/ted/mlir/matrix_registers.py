@@ -9,12 +9,12 @@ Architectures Software Developer's Manual, volume 1, chapter 18.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ted.mlir import arith, ir, memref, vector
 from ted.mlir.addresses import address_of, pointer_to
 from ted.mlir.building import Index, add, constant, scale
 from ted.mlir.scalars import constant_from
+from ted.records import dataclass
 
 REGISTERS = 8
 SIDE = 16  # rows at most of a register, and elements of 32 bits in each

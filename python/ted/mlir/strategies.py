@@ -11,12 +11,13 @@ carries the attribute gets the row of that name, with the parameters that are gi
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, Protocol, TypeAlias
 
 from ted.errors import ScheduleError
 from ted.mlir import ir
 from ted.mlir.locations import source_location, user_name
+from ted.records import dataclass
 
 ATTRIBUTE = "ted.strategy"
 GROUP = "ted.group"  # the same for rows that put several operations into one loop

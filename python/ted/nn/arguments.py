@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import ted
@@ -13,6 +12,7 @@ from ted.frontend.checks import one_of as one_of
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
+from ted.records import dataclass
 
 
 def ranked(x: Any, rank: int, what: str) -> Tensor:

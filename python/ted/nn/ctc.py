@@ -7,7 +7,6 @@ equations 6 to 8, with logarithms.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import ted
@@ -16,6 +15,7 @@ from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating, one_of, ranked, shaped, within
+from ted.records import dataclass
 
 
 def ctc_loss(

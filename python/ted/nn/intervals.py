@@ -8,13 +8,14 @@ The last one ends where the dim ends; u is a number of [0, 1) for each image and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import ted
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import per_dim
+from ted.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

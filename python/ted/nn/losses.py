@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import ted
@@ -12,6 +11,7 @@ from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.activations import log_softmax
 from ted.nn.arguments import above_zero, floating, one_of, shaped, within
+from ted.records import dataclass
 
 logsumexp = ted.logsumexp
 REDUCTIONS = ("mean", "sum", "none")

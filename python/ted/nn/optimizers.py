@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import flatten
 from ted.nn.arguments import floating, shaped, wide_type
+from ted.records import dataclass
 
 # (rate, steps with this one, parameter, gradient, *what is kept) -> (parameter, *what is kept).
 Rule = Callable[..., tuple[Any, ...]]

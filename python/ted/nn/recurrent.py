@@ -7,7 +7,6 @@ gradient of a recurrent weight is one contraction over time and batch, behind th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import ted
@@ -16,6 +15,7 @@ from ted.frontend.checks import called, check_callable, flag, listed
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating, ranked, shaped
+from ted.records import dataclass
 
 
 def rnn(

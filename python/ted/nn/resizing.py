@@ -7,7 +7,6 @@ what is read is index arithmetic, exact, and gradients are gathers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +17,7 @@ from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import LAYOUTS, layout_of, one_of, per_dim
 from ted.nn.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from ted.records import dataclass
 
 _AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
 _LINEAR = {1: "linear", 2: "bilinear", 3: "trilinear"}

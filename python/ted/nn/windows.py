@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import ted
@@ -15,6 +14,7 @@ from ted.domain.sizes import Extent, surely_at_most
 from ted.frontend.locations import fail
 from ted.nn.arguments import one_for_each, per_dim
 from ted.nn.intervals import Interval
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

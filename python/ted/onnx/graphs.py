@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ted.frontend.tensors import Tensor, constant
 from ted.ir.dtypes import BY_NAME
 from ted.onnx.nodes import Node, Origins, Value, domain_of, extents
 from ted.onnx.rows import RULES
+from ted.records import dataclass
 
 _RANDOM = ("Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
            "Multinomial", "Dropout")  # fmt: skip

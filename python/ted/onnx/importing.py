@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ted.frontend.functions import as_tensor
 from ted.ir.dtypes import BY_NAME
 from ted.onnx.graphs import NOWHERE, Scope, evaluate
 from ted.onnx.nodes import domain_of
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ sequence), or None (an input that is left out, an empty optional).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +15,7 @@ import onnx
 from ted.errors import FrontendError
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BY_NAME, DType
+from ted.records import dataclass
 
 Value = Any
 Origins = frozenset[str]  # the inputs of the model that a value depends on

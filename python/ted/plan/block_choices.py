@@ -9,12 +9,12 @@ fewer bytes win; with a limit of memory the loop does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ted.ir.equations import System, Tensor, is_contraction
 from ted.ir.scalar import dim
 from ted.plan.block_groups import Apart, Graph, Group, grown
 from ted.plan.block_loops import BlockLoop
+from ted.records import dataclass
 from ted.transforms.live_memory import nbytes
 
 LEAST, PRODUCTS = 8, 32  # rows of a block that are enough: of any, and for good products

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 from ted.ir.equations import (
@@ -27,6 +26,7 @@ from ted.ir.equations import (
 from ted.ir.expressions import Expr
 from ted.ir.graphs import finished
 from ted.ir.scalar import dim
+from ted.records import dataclass
 
 COMBINED = ("add", "mul", "max", "min")  # in any order
 _MOST = 64  # tensors of a loop

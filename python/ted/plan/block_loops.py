@@ -11,7 +11,7 @@ time that `ted.ir.to_ops` makes one `ted.scan` of, whose steps hold what is read
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.domain import conversion, parameters, sets
 from ted.domain.affine import dim as dim_aff
@@ -30,6 +30,7 @@ from ted.ir.expressions import Expr
 from ted.ir.graphs import circles
 from ted.ir.scalar import add, dim, index, load, rewrite, substitute
 from ted.plan.block_groups import Group
+from ted.records import dataclass
 
 CARRIES = "ted.carries"  # a wish of what begins a total: the slice of the step before, not a copy
 

@@ -6,14 +6,13 @@ After:  a `ted.scan` over blocks of i, of which a step holds 32 rows of `z` and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.ir.equations import System
 from ted.ir.remarks import remark
 from ted.ir.rewriting import SystemPass
 from ted.machine import DEFAULT, named_cpu
 from ted.plan.block_choices import choices
 from ted.plan.block_loops import in_loops
+from ted.records import dataclass
 
 NAME = "ted-loop-over-blocks"
 

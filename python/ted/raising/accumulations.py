@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import nan
 from typing import Any
 
@@ -19,6 +18,7 @@ from ted.ir import scalar
 from ted.ir.dtypes import BOOL
 from ted.ir.equations import identity
 from ted.ir.expressions import Expr, postorder
+from ted.records import dataclass
 
 NOTHING = "nothing"  # the combiner of a body that gives the total back
 

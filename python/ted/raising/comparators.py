@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from ted.mlir import ir, scalar_value
 from ted.raising.total_order import compares_totally
+from ted.records import dataclass
 
 ORDER, KEYS = "ted.order", "ted.keys"
 _MOST = 3  # keys of an order

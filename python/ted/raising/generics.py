@@ -8,7 +8,6 @@ After:  one equation for each result, with the combiner that the body is (`accum
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from ted.api.scanning import scan
@@ -37,6 +36,7 @@ from ted.raising.values import (
     type_of,
     unraisable,
 )
+from ted.records import dataclass
 
 
 def generic(reader: Reader, op: ir.Operation) -> Sequence[Value]:

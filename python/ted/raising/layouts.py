@@ -6,7 +6,6 @@ Before: linalg.pack %x inner_dims_pos = [0] inner_tiles = [4]    After: y[i, j] 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ted.frontend.tensors import wrap
@@ -19,6 +18,7 @@ from ted.raising.float_bits import bits_as
 from ted.raising.reading import Reader
 from ted.raising.scatters import Windows, written
 from ted.raising.values import Value, element, made, over_box, type_of, unraisable
+from ted.records import dataclass
 
 
 def _numbers(op: ir.Operation, name: str) -> list[int]:

@@ -11,7 +11,6 @@ of a state that no step changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ted.api.control_flow import while_loop
 from ted.api.lifting import Lifted, placeholder_like
@@ -27,6 +26,7 @@ from ted.ir.equations import Tensor as Node
 from ted.ir.equations import identity_dims, topological, whole
 from ted.ir.exact_indices import exact_indices
 from ted.ir.expressions import Expr
+from ted.records import dataclass
 
 States = list[Tensor]
 

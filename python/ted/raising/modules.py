@@ -9,7 +9,6 @@ StableHLO goes through the binding's own pass to linalg; what that leaves has ru
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -47,6 +46,7 @@ from ted.raising.reading import Reader, Rule
 from ted.raising.scalar_spellings import spelled
 from ted.raising.shapes import on_elements
 from ted.raising.total_order import spell_total_orders
+from ted.records import dataclass
 from ted.transforms.overrides import substituted
 
 Calls = Mapping[str, Callable[..., Any]]

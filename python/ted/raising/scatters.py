@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ted.frontend.compute import compute
@@ -22,6 +21,7 @@ from ted.raising.bodies import body_values
 from ted.raising.loops import plain
 from ted.raising.reading import Reader
 from ted.raising.values import Value, place_of, type_of, unraisable
+from ted.records import dataclass
 
 Point = Sequence[Any]
 

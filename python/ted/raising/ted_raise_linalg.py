@@ -10,14 +10,13 @@ equations of its callee.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.frontend.systems import unique_names
 from ted.ir.from_ops import functions
 from ted.ir.rewriting import has_equations, replace_function
 from ted.mlir import ir
 from ted.mlir.queries import symbol_name
 from ted.raising.modules import systems
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

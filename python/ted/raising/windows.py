@@ -7,7 +7,6 @@ After:  total = body(total, operand[stride * place + point]), for each point of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -27,6 +26,7 @@ from ted.raising.loops import plain
 from ted.raising.reading import Reader
 from ted.raising.scatters import combiner_of
 from ted.raising.values import Value, place_of, type_of
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

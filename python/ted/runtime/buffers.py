@@ -8,7 +8,6 @@ and refuses the rest by name. Results live in aligned memory of the runtime.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 from ted._runtime import Buffer
 from ted.errors import ExecutionError, FrontendError
 from ted.forking import cached_property
+from ted.records import dataclass
 from ted.runtime import sharing
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import CFUNCTYPE, POINTER, PYFUNCTYPE, c_char_p, c_int, c_int64, c_uint8, c_void_p
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from ted.codegen.manifest import ITEM_SIZES
 from ted.errors import ExecutionError
+from ted.records import dataclass
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13  # DLDeviceType
 VERSION = (1, 0)

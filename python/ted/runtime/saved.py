@@ -12,13 +12,14 @@ import ctypes
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from ted.errors import ExecutionError
 from ted.options import subnormals_code
+from ted.records import dataclass
 from ted.runtime import archives
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import ArrayFunction, BoundFunction, bind

@@ -10,12 +10,12 @@ a total holds what it starts from, and each run adds to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ted._runtime import Kernel
+from ted.records import dataclass
 from ted.runtime.buffers import ArgSpec, allocate
 from ted.runtime.calls import BoundFunction
 from ted.runtime.library import address_of

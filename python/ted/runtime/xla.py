@@ -6,13 +6,13 @@ Before: the address of packed code, its arrays      After: the number by which X
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ted.errors import ExecutionError
 from ted.forking import Lock
+from ted.records import dataclass
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.library import address_of, library
 

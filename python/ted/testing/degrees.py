@@ -8,12 +8,12 @@ of their difference over the size of the field (Schwartz, J. ACM 1980; Zippel, E
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ted.mlir import ir
+from ted.records import dataclass
 from ted.testing.interpreter_scalars import NotEvaluated
 from ted.testing.prime_field import EPSILONS
 from ted.testing.scalar_domains import MACHINE

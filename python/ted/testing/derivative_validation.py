@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ted.errors import PassFailed
 from ted.mlir import ir
+from ted.records import dataclass
 from ted.testing.dual_numbers import ONE, ZERO, Dual, DualField
 from ted.testing.field_evaluation import (
     LOWERED_LIMIT,

@@ -12,11 +12,11 @@ import functools
 import re
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ted.codegen.manifest import ITEM_SIZES
 from ted.machine import STATIC_SHARED_BYTES
+from ted.records import dataclass
 from ted.runtime.cuda import host_memory
 from ted.runtime.cuda.prototypes import (
     CAPABILITY_MAJOR,

@@ -9,9 +9,10 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ted.records import dataclass
 from ted.runtime.cuda import host_memory
 from ted.runtime.cuda.prototypes import CAPTURE_GLOBAL, CAPTURE_RELAXED, SUCCESS
 

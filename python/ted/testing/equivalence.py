@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from ted.errors import ExecutionError
 from ted.frontend.checks import integer
 from ted.frontend.trees import flatten
 from ted.mlir import ir
+from ted.records import dataclass
 from ted.testing.degrees import Degree, Degrees
 from ted.testing.field_evaluation import (
     LOWERED_LIMIT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import zip_longest
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ted.errors import ExecutionError
 from ted.mlir import ir
+from ted.records import dataclass
 from ted.testing.interpreter import functions_of, has_body, interpret
 from ted.testing.interpreter_compute import box_of
 from ted.testing.interpreter_scalars import NotEvaluated

@@ -14,7 +14,7 @@ that is merely near is stepped over.  What is NaN in derivatives and differences
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from ted.frontend import tensors as frontend
 from ted.frontend.checks import FLOAT_BITS, called, check_callable, integer, is_several
 from ted.frontend.trees import flatten
 from ted.ir.equations import Tensor
+from ted.records import dataclass
 from ted.testing.differences import SHRINKS, Array, Line, is_float, product
 from ted.testing.tracing import interpreted, nodes, numpy_type, tensors, traced
 from ted.testing.undefined import blamed, undefined

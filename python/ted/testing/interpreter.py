@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ted.dialects.ted import ComputeOp
 from ted.errors import ExecutionError
 from ted.mlir import ir
 from ted.mlir.queries import symbol_name
+from ted.records import dataclass
 from ted.testing import interpreter_scalars as scalars
 from ted.testing.interpreter_compute import run_compute
 from ted.testing.interpreter_regions import run_op

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from types import CodeType
 from typing import Any
@@ -21,6 +21,7 @@ import numpy as np
 from ted.dialects.ted import ComputeOp
 from ted.errors import ExecutionError, stated_rule
 from ted.mlir import ir
+from ted.records import dataclass
 from ted.testing.interpreter_affine import condition_text, evaluated, map_texts
 from ted.testing.interpreter_scalars import computed_in
 from ted.testing.interpreter_values import (

@@ -11,11 +11,12 @@ meaning is that of the operations alone: indexing maps and regions, as MLIR docu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ted.errors import ExecutionError
 from ted.mlir import indexing_maps, ir
+from ted.records import dataclass
 from ted.testing.interpreter_affine import expression_text
 from ted.testing.interpreter_compute import INLINE, indented
 from ted.testing.interpreter_tensors import (

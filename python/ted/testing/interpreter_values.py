@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ted.errors import SourceLocation
 from ted.mlir import ir
+from ted.records import dataclass
 from ted.testing.interpreter_affine import evaluated
 from ted.testing.interpreter_scalars import NotEvaluated
 from ted.testing.scalar_domains import MACHINE, ScalarDomain

@@ -9,13 +9,13 @@ driver and the device are emulated. It is slow and exact: see `ptx_emulator` for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ted.codegen.nvptx.shared_memory import static_shared_bytes
 from ted.errors import ExecutionError
+from ted.records import dataclass
 from ted.testing.emulator import (
     SLOT,
     Allocation,

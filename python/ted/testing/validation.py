@@ -10,7 +10,7 @@ others were not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ted.errors import ExecutionError, PassFailed
 from ted.ir.passes import PASSES
 from ted.mlir import ir
 from ted.mlir.queries import symbol_name
+from ted.records import dataclass
 from ted.testing.derivative_validation import Request, requests, validate_derivative
 from ted.testing.field_evaluation import (
     NO_BODY,

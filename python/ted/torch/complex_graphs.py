@@ -10,7 +10,6 @@ of `ted.Complex`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import getitem
 from typing import Any
 
@@ -22,6 +21,7 @@ from ted.errors import FrontendError
 from ted.frontend.complex_pairs import Complex, applied
 from ted.raising.complex_algebra import as_pair
 from ted.raising.complexes import each, opened
+from ted.records import dataclass
 from ted.torch.complex_matrices import MATRICES
 from ted.torch.kept_functions import OF_FLOATS
 

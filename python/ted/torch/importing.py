@@ -10,7 +10,6 @@ no rules here, and derivatives are those of equations.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -30,6 +29,7 @@ from ted.ir.equations import System
 from ted.mlir.torch_programs import decompositions
 from ted.raising.complexes import closed, each
 from ted.raising.modules import Raised
+from ted.records import dataclass
 from ted.torch.arrays import to_array
 from ted.torch.complex_graphs import is_complex
 from ted.torch.graphs import check_results, graphs, system_of, viewed, writes

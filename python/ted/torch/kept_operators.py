@@ -11,7 +11,6 @@ for each step, and limits and maxima of the binding pass over NaN.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from operator import getitem
 from typing import Any
@@ -23,6 +22,7 @@ import ted
 from ted.frontend.elementwise import cast
 from ted.frontend.tensors import wrap
 from ted.ir.equations import System
+from ted.records import dataclass
 from ted.torch.complex_graphs import Paired, is_of_pairs
 from ted.torch.complex_matrices import MATRICES
 from ted.torch.kept_algebra import ALGEBRA

@@ -9,7 +9,7 @@ their points, and a program is batched without looking at what it computes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.domain import parameters, sets
 from ted.domain.sizes import Extent
@@ -17,6 +17,7 @@ from ted.ir.equations import Clock, Equation, Tensor, components, operands, with
 from ted.ir.exact_indices import exact_indices
 from ted.ir.expressions import Expr
 from ted.ir.scalar import dim, load, rewrite
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

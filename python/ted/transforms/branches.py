@@ -11,12 +11,13 @@ condition has no dims is what lowering sees: a test around the loop (`linalg/uni
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.autodiff.override import Override
 from ted.ir.equations import Equation, System, Tensor, rewrite_system
 from ted.ir.expressions import Expr
 from ted.ir.scalar import const, index, load, reads_data, select
+from ted.records import dataclass
 from ted.transforms.overrides import carry, mark, override_of
 
 

@@ -7,7 +7,6 @@ passes that rewrite work on equations instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ted.dialects.ted import ComputeOp, ScanOp
@@ -20,6 +19,7 @@ from ted.ir.affine_attributes import aff_from_mlir, constraints_from_mlir, set_f
 from ted.ir.symbols import NONE, Symbols, symbols_of_function
 from ted.mlir import ir
 from ted.mlir.locations import dim_names, source_location, user_name
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

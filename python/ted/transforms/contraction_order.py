@@ -11,8 +11,9 @@ Phys. Rev. E 2014, section II); of more the cheapest next pair is taken each tim
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import combinations
+
+from ted.records import dataclass
 
 Dims = frozenset[int]
 ALL_ORDERS = 6  # factors of which every order is looked at: there are 3^n pairs of subsets

@@ -12,7 +12,7 @@ unimodular change of dims: M. Wolfe, Loop skewing: the wavefront method revisite
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from ted.domain import bounds, conversion, sets
@@ -23,6 +23,7 @@ from ted.ir.affine import NotAffine, aff_to_expr, canonical_indices, single_piec
 from ted.ir.equations import Equation
 from ted.ir.expressions import Expr
 from ted.ir.scalar import dims_used, reads_data, substitute
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

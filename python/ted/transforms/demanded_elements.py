@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 from ted.domain import bounds, sets
@@ -12,6 +11,7 @@ from ted.ir.affine import NotAffine, piecewise, where_possible
 from ted.ir.equations import Equation, Tensor, reads
 from ted.ir.expressions import Expr
 from ted.ir.scalar import TRUE, dim
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ted.domain.sizes import estimate, is_symbolic
 from ted.forking import cached_property
 from ted.ir.equations import Equation, Tensor
 from ted.ir.expressions import Expr
 from ted.ir.scalar import const, loads
+from ted.records import dataclass
 from ted.transforms.contraction_order import Dims, Network, Step
 from ted.transforms.pairwise_sums import PairwiseSum
 from ted.transforms.sums_of_products import Factors, product

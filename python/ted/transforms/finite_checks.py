@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from ted.ir.equations import Equation, Tensor, components, is_recurrence, operan
 from ted.ir.expressions import Expr
 from ted.ir.recurrences import UNBOUNDED
 from ted.ir.scalar import add, cast, compare, const, dim, index, load, lor, mul, select, sub
+from ted.records import dataclass
 
 _NONE = 2**63 - 1
 _KINDS = ("nan", "inf", "-inf")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from ted.autodiff.combiners import expand_combiners
@@ -13,6 +13,7 @@ from ted.autodiff.vjp import vjp
 from ted.errors import DerivativeError
 from ted.ir.equations import System, Tensor, topological
 from ted.ir.remarks import Remark, collected, remark
+from ted.records import dataclass
 from ted.transforms.copies import compose_copies
 from ted.transforms.demanded_boxes import shrink_to_demand
 from ted.transforms.forgotten import reading_copies

@@ -9,7 +9,6 @@ Two pieces whose lattices are equal count the same elements, so that they can be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -23,6 +22,7 @@ from ted.ir.affine_attributes import expr_to_aff
 from ted.ir.equations import Equation
 from ted.ir.expressions import Expr
 from ted.ir.scalar import reads_data, substitute
+from ted.records import dataclass
 
 Range = tuple[int, int]
 Lattice = tuple[tuple[int, int], ...]  # for each dim of the tensor: stride, and first element

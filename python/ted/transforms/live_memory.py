@@ -7,13 +7,13 @@ After: from when to when each is held, the bytes that are held at each, and wher
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 
 from ted.domain.sizes import estimate
 from ted.forking import cached_property
 from ted.ir.equations import System, Tensor, operands
 from ted.ir.tensor_order import tensor_order
+from ted.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

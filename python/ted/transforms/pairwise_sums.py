@@ -10,11 +10,12 @@ are read many times.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ted.ir.equations import Equation, Tensor, identity_dims
 from ted.ir.expressions import Expr
 from ted.ir.scalar import dim, index, load, loads, substitute
+from ted.records import dataclass
 from ted.transforms.contraction_order import Dims, Step
 from ted.transforms.separable_points import Points
 from ted.transforms.sums_of_products import product

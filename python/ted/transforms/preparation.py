@@ -9,11 +9,12 @@ no stage looks through it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.autodiff.override import Override
 from ted.errors import DerivativeError
 from ted.ir.equations import System, Tensor, rewrite_system, topological
+from ted.records import dataclass
 from ted.transforms.overrides import Overrides, overrides_below, substituted
 
 Stage = Callable[[System], "tuple[System, dict[Tensor, Tensor]]"]

@@ -13,7 +13,7 @@ histories.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.domain.sizes import estimate
 from ted.ir.equations import (
@@ -27,6 +27,7 @@ from ted.ir.equations import (
     rewrite_system,
 )
 from ted.ir.scalar import weight
+from ted.records import dataclass
 from ted.transforms.ted_cut_strips import FEW
 
 TRIANGLE = 256.0  # operations an element of a triangle, with a product of so many half of them

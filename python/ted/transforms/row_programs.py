@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.domain import parameters
 from ted.domain.sizes import Extent, Symbol, estimate, symbolic
@@ -36,6 +36,7 @@ from ted.ir.equations import (
 from ted.ir.expressions import Expr, Number
 from ted.ir.graphs import circles
 from ted.ir.scalar import as_extent, cast, load, replace_nodes, rewrite, weight
+from ted.records import dataclass
 from ted.transforms.row_independence import every_row, is_total, numbers_of, row_dim, row_loop
 
 CHEAP = 64

@@ -10,13 +10,13 @@ then nothing is summed twice or left out, and nothing is computed that had no pa
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ted.domain import parameters, sets
 from ted.domain.budget import bounded
 from ted.domain.sizes import Extent
 from ted.ir.equations import Equation
+from ted.records import dataclass
 
 
 class CoupledError(Exception):

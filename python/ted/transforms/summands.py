@@ -9,10 +9,11 @@ program that it is for, and one that was moved into its own reader as that one.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.autodiff.vjp import Adjoints, finish_adjoint
 from ted.ir.equations import Equation, System, Tensor, operands, topological
+from ted.records import dataclass
 from ted.transforms.overrides import carry, override_of, substituted
 from ted.transforms.preparation import Prepared
 from ted.transforms.ted_scatter_to_gather import scatter_to_gather

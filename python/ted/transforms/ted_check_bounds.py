@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from ted.domain import bounds, intervals
 from ted.domain.affine import Aff
@@ -20,6 +19,7 @@ from ted.domain.collisions import collision
 from ted.domain.sizes import Extent, is_symbolic, numbers
 from ted.errors import SourceLocation, VerifyError
 from ted.mlir import ir
+from ted.records import dataclass
 from ted.transforms.compute_sets import Access, ComputeSets, computes, scans, to_isl
 from ted.transforms.scan_causality import reads_of_the_future
 from ted.transforms.wrapping_indices import wrapping_indices

@@ -17,7 +17,7 @@ equations that carry an attribute stay whole.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -38,6 +38,7 @@ from ted.ir.equations import (
 from ted.ir.expressions import Expr
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import TRUE, add, dim, index, load, reads_data, rewrite, sub, substitute
+from ted.records import dataclass
 from ted.transforms.demanded_elements import elements_read, note_reads, points_writing
 
 STRIPS = 4  # they have 5/8 of the box around a triangle; 8 have 9/16, and are twice the code

@@ -19,7 +19,7 @@ What equations of @f ask for (`ted.strategy`, `ted.group`) is asked for in @f al
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.errors import DerivativeError, VerifyError
 from ted.ir.equations import System, rewrite_system
@@ -28,6 +28,7 @@ from ted.ir.saved_values import with_saved_values
 from ted.ir.to_ops import function_type
 from ted.mlir import ir
 from ted.mlir.attributes import positions, symbol
+from ted.records import dataclass
 from ted.transforms.gradient import jvp_system, vjp_system
 from ted.transforms.overrides import override_of
 from ted.transforms.programs import Program

@@ -19,12 +19,13 @@ For floats this is another order of multiplications and additions (docs/design.m
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.ir.dtypes import FLOAT32, FLOAT64, INT32, INT64
 from ted.ir.equations import Equation, System, Tensor, operands, recurrent_tensors, rewrite_system
 from ted.ir.expressions import Expr
 from ted.ir.rewriting import SystemPass
+from ted.records import dataclass
 from ted.transforms.copies import copied_read, reading_through
 from ted.transforms.factored_products import FactoredProduct
 from ted.transforms.separable_points import CoupledError

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from ted.domain.sizes import estimate
@@ -41,6 +41,7 @@ from ted.ir.scalar import (
     substitute,
     weight,
 )
+from ted.records import dataclass
 from ted.transforms.copied_starts import read_starts
 from ted.transforms.copies import parts_of_histories
 from ted.transforms.index_checks import carried_dims, checked_reads

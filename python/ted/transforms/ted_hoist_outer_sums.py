@@ -16,7 +16,7 @@ it and its own contribute, multiplies matrices in the outer step, and not a row 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.domain.budget import BudgetExhausted
 from ted.errors import VerifyError
@@ -33,6 +33,7 @@ from ted.ir.equations import (
 from ted.ir.recurrences import at_same_times, history_reads, step_order
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import dims_used, load
+from ted.records import dataclass
 from ted.transforms.outer_times import divided, nests
 
 

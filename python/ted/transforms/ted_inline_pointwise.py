@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.domain.sizes import Extent, surely_at_most
 from ted.ir.equations import Equation, System, Tensor, reads_itself, rewrite_system
@@ -21,6 +21,7 @@ from ted.ir.expressions import Expr, postorder
 from ted.ir.paths import path_conditions
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import TRUE, loads, reads_data, rebuild, rewrite, substitute
+from ted.records import dataclass
 from ted.transforms.index_checks import carried_dims, checked_reads
 
 EVALUATIONS = 2  # a producer is evaluated at most this often for each of its elements

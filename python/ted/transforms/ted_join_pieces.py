@@ -13,7 +13,7 @@ domains that leave out only zeros are widened (`wider_domains.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from typing import Any
 
@@ -26,6 +26,7 @@ from ted.ir.equations import Equation, System, Tensor, recurrent_tensors, rewrit
 from ted.ir.expressions import Expr, postorder
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import add, const, dim, index, mul, select, substitute
+from ted.records import dataclass
 from ted.transforms.lattice_pieces import Lattice, Piece, Range, piece_of, volume
 from ted.transforms.ted_simplify import started_with_stores
 from ted.transforms.wider_domains import widen_domains

@@ -13,7 +13,7 @@ algorithms for memory-efficient backpropagation, NeurIPS 2019.)
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.ir.equations import (
     Equation,
@@ -27,6 +27,7 @@ from ted.ir.equations import (
 from ted.ir.remarks import remark
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import weight
+from ted.records import dataclass
 from ted.transforms.live_memory import LiveMemory, nbytes
 
 ROUNDS = 64  # of all that is chosen at one place

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -25,6 +24,7 @@ from ted.mlir import ir
 from ted.mlir.attributes import string
 from ted.mlir.locations import user_name
 from ted.mlir.queries import symbol_name
+from ted.records import dataclass
 from ted.transforms.compute_sets import ComputeSets, to_isl
 from ted.transforms.demanded_points import demanded_points
 from ted.transforms.gradient_report import EquationReport, GradientReport

@@ -11,7 +11,7 @@ index is data, a product of dims, or the analysis ran over its budget) keeps the
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.domain.budget import BudgetExhausted
 from ted.domain.fibres import MAX_PIECES, Fibre, solve_fibres, wanted_pieces
@@ -20,6 +20,7 @@ from ted.ir.equations import Equation, System, Tensor, reorder_dims, rewrite_sys
 from ted.ir.remarks import remark
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import reads_data, substitute
+from ted.records import dataclass
 from ted.transforms.counted_elements import counting_elements
 from ted.transforms.reshapes import by_targets
 

@@ -11,7 +11,7 @@ Everything here keeps values: sums are only regrouped inside one tensor, in a fi
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.domain import bounds
 from ted.domain.sizes import Extent
@@ -29,6 +29,7 @@ from ted.ir.expressions import Expr, postorder
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import TRUE, add, const, dim, is_const, loads, reads_data, rewrite
 from ted.ir.unknowns import is_inside
+from ted.records import dataclass
 from ted.transforms.copies import compose_copies
 from ted.transforms.demanded_boxes import shrink_to_demand
 from ted.transforms.index_checks import checked_reads

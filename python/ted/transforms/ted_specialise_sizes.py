@@ -6,8 +6,6 @@ After, for values=5: `func.func @f(%x: tensor<5xf32>)`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.errors import VerifyError
 from ted.ir.from_ops import from_function, functions
 from ted.ir.rewriting import replace_function
@@ -16,6 +14,7 @@ from ted.ir.symbols import ATTRIBUTE, Symbols, symbols_of_function
 from ted.mlir import ir
 from ted.mlir.locations import source_location
 from ted.mlir.queries import symbol_name
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ other dims, and then a grouped or flattened index no longer looks affine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.domain import conversion, parameters, sets
 from ted.domain.affine import Aff
@@ -21,6 +21,7 @@ from ted.ir.equations import Equation, System, Tensor, recurrent_tensors, rewrit
 from ted.ir.expressions import postorder
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import dim, dims_used, is_const, substitute
+from ted.records import dataclass
 
 MAX_ROUNDS = 8
 

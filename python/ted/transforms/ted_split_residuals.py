@@ -12,7 +12,7 @@ The second part takes the arguments and the results of the first that it reads, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.errors import PassFailed, VerifyError
 from ted.ir.equations import System
@@ -23,6 +23,7 @@ from ted.mlir import func, ir
 from ted.mlir.attributes import symbol
 from ted.mlir.locations import source_location
 from ted.mlir.queries import symbol_name
+from ted.records import dataclass
 from ted.transforms.residuals import RECOMPUTE, Split, split_residuals
 from ted.transforms.ted_differentiate import REQUEST
 

@@ -10,7 +10,7 @@ of matrices takes in needs a mask of its rows, which is little beside the produc
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ted.autodiff.data_writes import guarded_writes
 from ted.domain import parameters, sets
@@ -20,6 +20,7 @@ from ted.ir.dtypes import BOOL
 from ted.ir.equations import Clock, Equation, Tensor, identity_dims, whole
 from ted.ir.expressions import Expr
 from ted.ir.scalar import add, const, dim, dims_used, is_const, load, reads_data, select, substitute
+from ted.records import dataclass
 
 Use = tuple[Equation, Expr, Expr]  # an equation, a read in its body, and the condition of the read
 

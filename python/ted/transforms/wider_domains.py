@@ -10,7 +10,7 @@ corners, which no loop is faster for; as a box it can be fused, and joined witho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from math import isfinite
 from typing import Any
@@ -22,6 +22,7 @@ from ted.ir.affine import NotAffine, piecewise
 from ted.ir.equations import Equation, System, Tensor, recurrent_tensors, rewrite_system
 from ted.ir.expressions import Expr
 from ted.ir.scalar import is_const
+from ted.records import dataclass
 from ted.transforms.written_elements import Written, written_elements
 
 

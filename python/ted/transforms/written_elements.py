@@ -7,13 +7,14 @@ n^2 questions for the n pieces of a tensor.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ted.domain import bounds
 from ted.domain.budget import BudgetExhausted
 from ted.ir.affine import NotAffine, piecewise
 from ted.ir.equations import Equation
+from ted.records import dataclass
 
 
 def written_elements(equation: Equation) -> Any | None:

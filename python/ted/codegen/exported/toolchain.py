@@ -8,10 +8,10 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ted.errors import CompileError
+from ted.records import dataclass
 
 _TIMEOUT = 600  # seconds
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
 from fractions import Fraction
 
 from ted.errors import CompileError
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

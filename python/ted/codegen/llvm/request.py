@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from ted.codegen import disk_cache, llvm_worker
 from ted.codegen.children import TIMEOUT, ChildFailed
 from ted.codegen.llvm.child import child, version
 from ted.errors import CompileError
 from ted.ir.kept_files import keep
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from ted.codegen import disk_cache
 from ted.codegen.nvptx import toolkit
 from ted.errors import CompileError
+from ted.records import dataclass
 
 TIMEOUT = 300.0  # seconds
 

@@ -8,12 +8,13 @@ the choice is deterministic.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 
 from ted.gpu.templates.problem import Gemm
 from ted.gpu.templates.schedule import Plan, Tiling
 from ted.machine import GPUS
+from ted.records import dataclass
 
 # (tiling, share of the peak). The share falls with the loads per multiply-add of a tile.
 Choices = tuple[tuple[Tiling, float], ...]

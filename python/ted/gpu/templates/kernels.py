@@ -8,13 +8,13 @@ external linkage and 1024-byte alignment, which neither LLVM nor MLIR does by it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from ted.gpu.templates.integers import Condition, Number, choose, constant, index
 from ted.gpu.templates.problem import Operand
 from ted.machine import ACCESS_BYTES, GPU_REGISTERS
 from ted.mlir import arith, gpu, ir, memref, scf, semiring, vector
+from ted.records import dataclass
 
 SHARED = "#gpu.address_space<workgroup>"
 # On the way to LLVM it reaches the branch back to the loop's header by this very name.

@@ -11,7 +11,6 @@ multistage main loop for SM80.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from ted.gpu.templates import double_products, integers
@@ -40,6 +39,7 @@ from ted.gpu.templates.schedule import (
 )
 from ted.gpu.templates.tiles import Fetch, TileShape
 from ted.mlir import arith, gpu, ir, memref, nvgpu, nvvm, semiring, vector
+from ted.records import dataclass
 
 # Rows and columns of one product, and its depth by the bytes of an element.
 MMA_ROWS, MMA_COLUMNS = 16, 8

@@ -10,13 +10,13 @@ GTC 2020, S21745.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ted.gpu.templates import integers
 from ted.gpu.templates.integers import Condition, Number
 from ted.gpu.templates.kernels import Memory
 from ted.gpu.templates.tiles import Fetch
 from ted.mlir import arith, ir, nvgpu
+from ted.records import dataclass
 
 CHUNK_BYTES = 16
 # cp.async moves 4, 8 or 16 bytes.

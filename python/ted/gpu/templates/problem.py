@@ -8,12 +8,13 @@ GEMM), and no operand is ever laid out anew. All extents and strides are integer
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations, product
 from math import prod
 
 from ted.linalg.strided_contractions import Dim, classify, swap_inputs
 from ted.machine import ACCESS_BYTES, WARP
+from ted.records import dataclass
 
 ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i8": 1}
 # Orders of the reduction dims that are compared: more dims than that keep the order of A.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from ted.gpu.templates import integers
 from ted.gpu.templates.integers import Condition, Number, offset
 from ted.gpu.templates.kernels import Memory, convert, lane, slice_of, when
 from ted.gpu.templates.problem import Layout
 from ted.mlir import ir, semiring, vector
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, prod
 
 from ted.gpu.templates import integers
@@ -12,6 +11,7 @@ from ted.gpu.templates.kernels import Memory
 from ted.gpu.templates.problem import ELEMENT_BYTES, Gemm, Layout
 from ted.gpu.templates.results import MatrixView, Target
 from ted.gpu.templates.tiles import Limit, Source
+from ted.records import dataclass
 
 # Rows of tiles that run one after the other along n, so that their operands stay in the L2 cache.
 RASTER_GROUP = 8

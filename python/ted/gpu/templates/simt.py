@@ -12,7 +12,6 @@ GPUs, CGO 2013.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from ted.gpu.templates import integers
@@ -39,6 +38,7 @@ from ted.gpu.templates.schedule import (
 )
 from ted.gpu.templates.tiles import Fetch, Source, TileShape, put_runs
 from ted.mlir import gpu, ir, semiring
+from ted.records import dataclass
 
 # How the lanes of a warp lie over its tile.
 LANES = (4, 8)

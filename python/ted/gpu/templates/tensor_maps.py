@@ -7,12 +7,11 @@ multiples of 16 bytes; an operand that is not like that has no map.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.gpu.templates import integers
 from ted.gpu.templates.integers import Number
 from ted.gpu.templates.problem import Gemm, Layout, Operand
 from ted.gpu.templates.warpgroups import LINE_BYTES, Side
+from ted.records import dataclass
 
 STRIDE_BYTES = 16
 MOST_DIMS = 5

@@ -9,13 +9,12 @@ zero as well, and what is accessed for it is the first run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.gpu.templates import integers
 from ted.gpu.templates.integers import Condition, Number, offset
 from ted.gpu.templates.kernels import Memory, masked, slice_of
 from ted.gpu.templates.problem import Layout
 from ted.mlir import ir
+from ted.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ SM90.)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from ted.gpu.templates import integers
@@ -21,6 +20,7 @@ from ted.gpu.templates.results import Run, Target, store_runs
 from ted.gpu.templates.schedule import Plan, Share, share_of
 from ted.mlir import arith, gpu, ir, llvm, nvvm, scf, vector
 from ted.mlir.addresses import address_of, pointer_to, pointer_type
+from ted.records import dataclass
 
 WARPGROUP = 128
 CONSUMERS = 2

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from ted import nn
 from ted.errors import FrontendError
 from ted.frontend.tensors import Tensor
 from ted.onnx.nodes import Node, extents
+from ted.records import dataclass
 
 Numbers = Any  # an array of numpy
 

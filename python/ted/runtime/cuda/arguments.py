@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 import sys
-from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from ted.codegen.manifest import ITEM_SIZES, ArraySpec
 from ted.errors import ExecutionError
 from ted.machine import ACCESS_BYTES
+from ted.records import dataclass
 from ted.runtime import dlpack
 from ted.runtime.cuda.arrays import DeviceArray, element_type_of, empty
 from ted.runtime.cuda.contexts import Context

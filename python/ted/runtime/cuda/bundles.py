@@ -31,6 +31,7 @@ _FILES = (
     "errors.py",
     "forking.py",
     "machine.py",
+    "records.py",
     "codegen/__init__.py",
     "codegen/manifest.py",
     "codegen/manifest_json.py",

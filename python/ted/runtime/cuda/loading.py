@@ -9,7 +9,7 @@ import argparse
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from statistics import median
 from typing import Any
 
@@ -19,6 +19,7 @@ from ted.codegen.manifest import ArraySpec, Manifest, walk
 from ted.codegen.manifest_json import loads as manifest_of
 from ted.errors import ExecutionError, TedError
 from ted.forking import cached_property
+from ted.records import dataclass
 from ted.runtime import archives
 from ted.runtime.cuda.arguments import device_array
 from ted.runtime.cuda.arrays import DeviceArray

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ted.codegen.manifest import (
@@ -26,6 +25,7 @@ from ted.codegen.manifest import (
     Step,
     TensorMap,
 )
+from ted.records import dataclass
 from ted.runtime.cuda.driver import Driver, DriverError
 from ted.runtime.cuda.prototypes import (
     TENSOR_MAP_PROMOTION_256B,
