@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import islpy as isl
-
-from ted.domain import parameters, sets
+from ted.domain import isl, parameters, sets
 from ted.domain.budget import bounded, required, total_budget
 from ted.domain.sizes import Extent
 

@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-import islpy as isl
-
+from ted.domain import isl
 from ted.errors import DomainError
 from ted.records import dataclass
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import islpy as isl
-
-from ted.domain import sets
+from ted.domain import isl, sets
 from ted.records import dataclass
 
 

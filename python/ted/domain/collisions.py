@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import islpy as isl
-
-from ted.domain import sets
+from ted.domain import isl, sets
 from ted.domain.budget import required
 
 

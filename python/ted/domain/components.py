@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import islpy as isl
-
-from ted.domain import conversion, sets
+from ted.domain import conversion, isl, sets
 from ted.records import dataclass
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import islpy as isl
-
-from ted.domain import affine, sets
+from ted.domain import affine, isl, sets
 from ted.domain.affine import Aff, Constraint, Floor
 from ted.domain.budget import required
 

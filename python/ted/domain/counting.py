@@ -12,9 +12,7 @@ import math
 from functools import lru_cache
 from typing import NamedTuple
 
-import islpy as isl
-
-from ted.domain import conversion, sets
+from ted.domain import conversion, isl, sets
 from ted.domain.affine import Aff
 from ted.domain.budget import BudgetExhausted, own_budget, required
 from ted.domain.components import Factor, factors

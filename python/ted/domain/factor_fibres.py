@@ -7,9 +7,7 @@ an optional one is left out when its operation budget is spent.
 
 from __future__ import annotations
 
-import islpy as isl
-
-from ted.domain import sets
+from ted.domain import isl, sets
 from ted.domain.budget import TOTAL_OPERATIONS, BudgetExhausted, bounded, total_budget
 from ted.domain.charts import Chart
 from ted.domain.lattice import solve_equalities

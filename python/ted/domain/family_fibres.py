@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import islpy as isl
-
-from ted.domain import affine, conversion, sets
+from ted.domain import affine, conversion, isl, sets
 from ted.domain.affine import Aff
 from ted.domain.budget import BudgetExhausted, required
 from ted.domain.parameters import Family, family_of, largest

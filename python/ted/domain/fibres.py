@@ -17,9 +17,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-import islpy as isl
-
-from ted.domain import sets
+from ted.domain import isl, sets
 from ted.domain.budget import BudgetExhausted, own_budget, total_budget
 from ted.domain.components import Factor, IndexFactor, factors, index_factors
 from ted.domain.factor_fibres import Pieces, solve_factor

@@ -14,9 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-import islpy as isl
-
-from ted.domain import affine, conversion, sets
+from ted.domain import affine, conversion, isl, sets
 from ted.domain.affine import Aff
 from ted.domain.budget import bounded
 from ted.domain.charts import Chart

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import islpy as isl
-
-from ted.domain import sets
+from ted.domain import isl, sets
 from ted.domain.echelon import Echelon, eliminate
 from ted.records import dataclass
 

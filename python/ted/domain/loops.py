@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import islpy as isl
-
-from ted.domain import affine, conversion, sets
+from ted.domain import affine, conversion, isl, sets
 from ted.domain.affine import Aff, Constraint
 from ted.domain.budget import bounded, total_budget
 from ted.domain.components import Factor, factors

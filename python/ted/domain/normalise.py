@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import islpy as isl
-
-from ted.domain import conversion, sets
+from ted.domain import conversion, isl, sets
 from ted.domain.affine import Aff
 from ted.domain.budget import bounded
 from ted.domain.charts import Chart

@@ -15,9 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import islpy as isl
-
-from ted.domain import affine, conversion, sets
+from ted.domain import affine, conversion, isl, sets
 from ted.domain.affine import Aff, Floor
 from ted.domain.size_factors import Symbol
 from ted.domain.sizes import (

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import islpy as isl
-
-from ted.domain import affine, conversion, sets
+from ted.domain import affine, conversion, isl, sets
 from ted.domain.affine import Aff
 from ted.domain.charts import Chart
 from ted.domain.normalise import Normalised

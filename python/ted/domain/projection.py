@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import islpy as isl
-
-from ted.domain import conversion, sets
+from ted.domain import conversion, isl, sets
 from ted.domain.budget import bounded
 from ted.domain.charts import Chart
 from ted.domain.lattice import solve_equalities

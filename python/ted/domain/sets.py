@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from math import gcd
+from typing import Any
 
-import islpy as isl
+from ted.domain import isl
 
-SET = isl.dim_type.set
-IN = isl.dim_type.in_
-OUT = isl.dim_type.out
-DIV = isl.dim_type.div
-PARAM = isl.dim_type.param
+_DIMS = {"SET": "set", "IN": "in_", "OUT": "out", "DIV": "div", "PARAM": "param"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _DIMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(isl.dim_type, _DIMS[name])
+    return value
 
 
 def space(rank: int, parameters: Sequence[str] = ()) -> isl.Space:
@@ -28,13 +32,13 @@ def space(rank: int, parameters: Sequence[str] = ()) -> isl.Space:
 def _space(rank: int, parameters: tuple[str, ...]) -> isl.Space:
     result = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, len(parameters), rank)
     for k, name in enumerate(parameters):
-        result = result.set_dim_name(PARAM, k, name)
+        result = result.set_dim_name(isl.dim_type.param, k, name)
     return result
 
 
 def _is_anonymous(named: isl.Space, rank: int) -> bool:
-    return not named.has_tuple_name(SET) and not any(
-        named.has_dim_name(SET, k) for k in range(rank)
+    return not named.has_tuple_name(isl.dim_type.set) and not any(
+        named.has_dim_name(isl.dim_type.set, k) for k in range(rank)
     )
 
 
@@ -55,7 +59,7 @@ def empty(rank: int) -> isl.Set:
 
 def rank_of(points: isl.Set | isl.BasicSet) -> int:
     """The number of coordinates of a set's points."""
-    return points.dim(SET)
+    return points.dim(isl.dim_type.set)
 
 
 def linear(rank: int, coefficients: Sequence[int], constant: int = 0) -> isl.Aff:
@@ -63,14 +67,14 @@ def linear(rank: int, coefficients: Sequence[int], constant: int = 0) -> isl.Aff
     result = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space(rank)))
     for k, factor in enumerate(coefficients):
         if factor:
-            result = result.set_coefficient_val(IN, k, isl.Val(factor))
+            result = result.set_coefficient_val(isl.dim_type.in_, k, isl.Val(factor))
     return result.set_constant_val(isl.Val(constant)) if constant else result
 
 
 @cache
 def dim_aff(rank: int, index: int) -> isl.Aff:
     """The coordinate `index` of points with `rank` coordinates."""
-    return isl.Aff.var_on_domain(isl.LocalSpace.from_space(space(rank)), SET, index)
+    return isl.Aff.var_on_domain(isl.LocalSpace.from_space(space(rank)), isl.dim_type.set, index)
 
 
 def dim_affs(rank: int) -> list[isl.Aff]:
@@ -103,8 +107,8 @@ def bounding_box(ranges: Sequence[tuple[int, int]]) -> isl.Set:
 
 def within(points: isl.Set, index: int, lower: int, upper: int) -> isl.Set:
     """The points with `lower <= dim index <= upper`."""
-    above = points.lower_bound_val(SET, index, isl.Val(lower))
-    return above.upper_bound_val(SET, index, isl.Val(upper))
+    above = points.lower_bound_val(isl.dim_type.set, index, isl.Val(lower))
+    return above.upper_bound_val(isl.dim_type.set, index, isl.Val(upper))
 
 
 def multi_aff(rank: int, values: Sequence[isl.Aff]) -> isl.MultiAff:
@@ -134,7 +138,7 @@ def anonymous(points: isl.Set) -> isl.Set:
 def anonymous_value(value: isl.PwAff | isl.Aff) -> isl.PwAff:
     """The same function with all names of dims and tuples dropped."""
     function = isl.PwAff.from_aff(value) if isinstance(value, isl.Aff) else value
-    rank, named = function.dim(IN), function.get_domain_space()
+    rank, named = function.dim(isl.dim_type.in_), function.get_domain_space()
     if _is_anonymous(named, rank):
         return function
     unnamed_to_named = isl.MultiAff.zero(_space_like(named, rank).map_from_domain_and_range(named))
@@ -159,13 +163,15 @@ def index_map(domain: isl.Set, index: Sequence[isl.PwAff]) -> isl.Map:
     for value in others:
         result = result.flat_range_product(value)
     result = result.intersect_domain(domain)
-    assert result.dim(IN) == rank, f"index over {result.dim(IN)} dims, domain has {rank}"
+    assert result.dim(isl.dim_type.in_) == rank, (
+        f"index over {result.dim(isl.dim_type.in_)} dims, domain has {rank}"
+    )
     return result
 
 
 def as_function(points: isl.Set, index: int) -> isl.Map:
     """The relation from the other coordinates of `points` to coordinate `index`."""
-    return isl.Map.from_domain(points).move_dims(OUT, 0, IN, index, 1)
+    return isl.Map.from_domain(points).move_dims(isl.dim_type.out, 0, isl.dim_type.in_, index, 1)
 
 
 def pieces_of(function: isl.PwMultiAff) -> list[tuple[isl.Set, isl.MultiAff]]:
@@ -221,8 +227,8 @@ def _step(parts: Sequence[isl.Set], index: int) -> int:
     found: list[tuple[isl.Set, int, int]] = []
     for part in parts:
         # By itself: where it follows another coordinate, `i = j mod 2`, isl says its step for a j.
-        alone = part.project_out(SET, index + 1, rank_of(part) - index - 1)
-        alone = alone.project_out(SET, 0, index)
+        alone = part.project_out(isl.dim_type.set, index + 1, rank_of(part) - index - 1)
+        alone = alone.project_out(isl.dim_type.set, 0, index)
         limits = dim_range(alone, 0)
         if limits is not None:
             found.append((alone, *limits))
@@ -261,7 +267,9 @@ def point_of(points: isl.Set) -> tuple[int, ...] | None:
     if points.is_empty():
         return None
     point = points.sample_point()
-    return tuple(to_int(point.get_coordinate_val(SET, k)) for k in range(rank_of(points)))
+    return tuple(
+        to_int(point.get_coordinate_val(isl.dim_type.set, k)) for k in range(rank_of(points))
+    )
 
 
 def project(points: isl.Set, dims: Sequence[int]) -> isl.Set:
@@ -271,5 +279,5 @@ def project(points: isl.Set, dims: Sequence[int]) -> isl.Set:
     points = anonymous(points)
     for k in reversed(range(rank_of(points))):
         if k not in kept:
-            points = points.project_out(SET, k, 1)
+            points = points.project_out(isl.dim_type.set, k, 1)
     return anonymous(points)

@@ -156,8 +156,7 @@ def _check_indices(
 ) -> None:
     """No index of an equation leaves 64 bits where its value is used."""
     extents, names = [axis.extent for axis in axes], [axis.name for axis in axes]
-    box = parameters.box(extents) if condition is not TRUE else domain
-    found = overflow([condition], extents, box, names) or overflow([body], extents, domain, names)
+    found = overflow([condition], extents, None, names) or overflow([body], extents, domain, names)
     if found is not None:
         what = "compute" if reduction is None else reduction.what
         raise FrontendError(f"{what}: {found}", here() if reduction is None else reduction.location)
@@ -168,10 +167,10 @@ def _renumber(roots: Sequence[Expr], position: dict[int, Expr]) -> list[Expr]:
 
 
 def domain_of(condition: Expr, extents: Sequence[Extent]) -> Any:
-    """The points of the box where an affine condition over positional dims holds."""
-    box = parameters.box(extents)
+    """The points of the box where an affine condition over positional dims holds; None for all."""
     if condition is TRUE:
-        return box
+        return None
+    box = parameters.box(extents)
     return box.intersect(affine.condition_set(condition, box)).coalesce()
 
 
@@ -256,7 +255,7 @@ def is_affine(condition: Expr) -> bool:
     numbers = sorted(dims_used(condition))
     position = {number: dim(k) for k, number in enumerate(numbers)}
     (positional,) = _renumber([condition], position)
-    return affine.is_affine(positional, sets.universe(len(numbers)))
+    return positional is TRUE or affine.is_affine(positional, sets.universe(len(numbers)))
 
 
 def _keep(condition: Expr, keep: Callable[[Expr], bool]) -> Expr:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import islpy as isl
-
-from ted.domain import parameters
+from ted.domain import isl, parameters
 from ted.domain.affine import Aff, Floor
 from ted.domain.budget import bounded
 from ted.domain.conversion import from_isl

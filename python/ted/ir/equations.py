@@ -151,6 +151,8 @@ TIES = ("first", "even")
 class Equation:
     """One equation; `domain` is an isl set over all dims, always inside the box of extents.
 
+    A `domain` of None is the whole box, which becomes a set when somebody asks for it.
+
     `ties` says who gets the cotangent of a max or min reached at several points: the first one in
     row-major order, or all an equal part ("even"); a scatter has no order and is always even.
     A `recomputed` equation is never taken for an equal one that is not, or in a derivative of
@@ -173,6 +175,11 @@ class Equation:
     recomputed: int = 0
     scatter_reason: str = ""
     wishes: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.domain is None:
+            del self.__dict__["domain"]
+            self.__dict__["is_box"] = True
 
     @property
     def rank(self) -> int:
@@ -233,6 +240,14 @@ class Equation:
     def covers(self, shape: tuple[Extent, ...]) -> bool:
         """Whether every element of a tensor of `shape` is written (sufficient, not necessary)."""
         return self.is_identity_write and self.extents[: self.parallel] == shape and self.is_box
+
+
+def _domain(equation: Equation) -> Any:
+    return parameters.box(equation.extents)
+
+
+_domain.__name__ = "domain"
+Equation.domain = cached_property(_domain)
 
 
 def reads(equation: Equation) -> list[Expr]:
@@ -471,7 +486,8 @@ def with_expressions(equation: Equation, expressions: Sequence[Expr]) -> Equatio
     body, *write = expressions
     if body is equation.body and tuple(write) == equation.write:
         return equation
-    return replace(equation, body=body, write=tuple(write))
+    domain = vars(equation).get("domain")  # no set is made of a box for this
+    return replace(equation, domain=domain, body=body, write=tuple(write))
 
 
 def reorder_dims(equation: Equation, order: Sequence[int]) -> Equation:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ted.domain import intervals, sets
+from ted.domain import intervals, parameters, sets
 from ted.domain.budget import bounded
 from ted.domain.intervals import UNKNOWN, Interval
 from ted.domain.sizes import Extent
@@ -46,7 +46,7 @@ def overflow(
 ) -> str | None:
     """What leaves 64 bits, as the end of a message; None where nothing does.
 
-    `domain` are the points of the box at which the roots are used.
+    `domain` are the points of the box at which the roots are used; None is the whole of it.
     """
     order = postorder(*roots)
     box = [intervals.of_dim(extent) for extent in extents]
@@ -60,7 +60,8 @@ def overflow(
         if intervals.fits(known[value], node.dtype.range):
             continue
         paths = paths or path_conditions(*roots)
-        used = _where_used(value, where_possible(paths[node], domain), box)
+        points = parameters.box(extents) if domain is None else domain
+        used = _where_used(value, where_possible(paths[node], points), box)
         if not intervals.fits(used, node.dtype.range):
             got = f"{format_expr(value, names)} in {list(used)}"
             advice = WAY_OUT if node is value else _NARROW

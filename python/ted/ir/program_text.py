@@ -118,4 +118,4 @@ class _Numbers:
     def equation(self, e: Equation) -> str:
         values = [self.values[v] for v in e.expressions]
         own = (e.extents, e.parallel, e.combiner, e.ties, e.recomputed, e.scatter_reason, e.wishes)
-        return f"{own} {e.domain} {values}"
+        return f"{own} {'box' if e.is_box else e.domain} {values}"

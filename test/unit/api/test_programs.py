@@ -142,7 +142,7 @@ print(*sorted(sys.modules))
 # What has no place in a process that calls what the disk has.
 COMPILER = (
     "torch_mlir", "ted.autodiff.vjp", "ted.transforms.gradient", "ted.ir.to_ops",
-    "ted.ir.pass_driver", "ted.dialects.ted", "ted.api.lowerings", "ted.codegen.objects",
+    "ted.ir.pass_driver", "ted.dialects.ted", "ted.api.lowerings", "ted.codegen.objects", "islpy",
 )  # fmt: skip
 OWN_MODULES = 220  # of ted: half of what it has up to LLVM
 

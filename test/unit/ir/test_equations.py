@@ -35,6 +35,7 @@ from ted.ir.equations import (
     row_major,
     topological,
     whole,
+    with_expressions,
 )  # fmt: skip
 from ted.ir.scalar import (
     add,
@@ -75,6 +76,15 @@ PRODUCT = equation((4, 5, 3), mul(load(A, [i, r]), load(B, [r, j])), "add", 2)
 )  # fmt: skip
 def test_neutral_elements(combiner: str, dtype: DType, neutral: float) -> None:
     assert identity(combiner, dtype) == neutral
+
+
+def test_a_box_becomes_a_set_when_it_is_asked_for() -> None:
+    box = replace(PRODUCT, domain=None)
+    assert box.is_box
+    other = with_expressions(box, (add(box.body, box.body), *box.write))
+    assert "domain" not in {**vars(box), **vars(other)}
+    assert (other.is_box, other.domain, box.domain) == (True, PRODUCT.domain, PRODUCT.domain)
+    assert not replace(box, extents=(4, 5, 4)).is_box  # its domain is what it was
 
 
 def test_forms_of_equations() -> None:
