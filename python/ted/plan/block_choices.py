@@ -17,7 +17,7 @@ from ted.plan.block_loops import BlockLoop
 from ted.records import dataclass
 from ted.transforms.live_memory import nbytes
 
-LEAST, PRODUCTS = 8, 32  # rows of a block that are enough: of any, and for good products
+LEAST, PRODUCTS = 8, 32  # rows of a block: fewer make poor products, more no better ones
 # The far caches hold some 8 times what the second one does for each core. On a Zen 5, loops
 # that read and write 16 to 24 MiB in each block were slower than by the bytes of nearer ones.
 FAR_CACHE, FAR = 8, 4
@@ -37,16 +37,21 @@ class Choice:
 
 
 def choices(system: System, cache: int, *, always: bool = False) -> Iterator[Choice]:
-    """What becomes of each tensor of more bytes than a cache has, the largest first.
+    """What becomes of each tensor that outgrows the far caches, the largest first.
 
-    With `always` loops are made where they can be.
+    With `always` loops are made where they can be, of what outgrows the `cache` itself.
     """
     taken: list[Group] = []
 
     def is_large(tensor: Tensor) -> bool:
         return not tensor.is_input and nbytes(tensor) > cache
 
-    large = [t for t in system.tensors() if is_large(t) and t not in system.outputs]
+    least = cache if always else FAR_CACHE * cache
+    large = [
+        t
+        for t in system.tensors()
+        if not t.is_input and nbytes(t) > least and t not in system.outputs
+    ]
     for seed in sorted(large, key=nbytes, reverse=True)[:SEEDS]:
         if not any(seed in group.rows for group in taken):
             choice = _choice(Graph(system, taken, is_large), seed, cache, always)
@@ -58,9 +63,9 @@ def _choice(graph: Graph, seed: Tensor, cache: int, always: bool) -> Choice:
     reasons: list[str] = []
     found: list[_Cost] = []
     for along in range(len(seed.shape)):
-        cost = _cost(graph, seed, along, cache)
+        cost = _cost(graph, seed, along, cache, always)
         if isinstance(cost, Apart):
-            reasons.append(f"along dim {along} {cost}")
+            reasons.append(f"along dim {along}, {cost}")
         else:
             found.append(cost)
     best = min(found, key=lambda cost: cost.again, default=None)
@@ -74,11 +79,14 @@ def _choice(graph: Graph, seed: Tensor, cache: int, always: bool) -> Choice:
     return Choice(seed, None, f"is stored, {whole} in place of {counted}")
 
 
-def _cost(graph: Graph, seed: Tensor, along: int, cache: int) -> _Cost | Apart:
+def _cost(graph: Graph, seed: Tensor, along: int, cache: int, always: bool) -> _Cost | Apart:
     try:
-        return _Cost(graph, grown(graph, seed, along), cache)
+        group = grown(graph, seed, along)
+        if always or any(map(is_contraction, group.loops)):
+            return _Cost(graph, group, cache)
     except Apart as reason:
         return reason
+    return Apart("nothing is a product of matrices, and rows of the others are fused anyhow")
 
 
 class _Cost:
@@ -87,9 +95,7 @@ class _Cost:
     def __init__(self, graph: Graph, group: Group, cache: int) -> None:
         inside = [t for t in group.rows if graph.is_inside(t, group)]
         row = max(1, sum(map(nbytes, inside)) // group.extent)
-        multiplies = any(map(is_contraction, group.loops))
-        fitting = max(cache // row, PRODUCTS if multiplies else LEAST)
-        self.loop = BlockLoop(group, _rows_of_block(group, fitting))
+        self.loop = BlockLoop(group, _rows_of_block(group, max(cache // row, PRODUCTS)))
         self.stored = sum(_moved(nbytes(t), cache) * (1 + len(graph.readers[t])) for t in inside)
         totals = sum(nbytes(t) for t, along in group.rows.items() if along is None)
         passed = sum(map(nbytes, _operands_without_rows(group))) + 2 * totals

@@ -167,7 +167,7 @@ def test_a_tensor_that_outgrows_the_cache_is_never_whole() -> None:
 
 def test_totals_are_added_to_where_they_are_results() -> None:
     """Neither a copy in each block, nor one at the end."""
-    x, g = (ted.placeholder((1024, n), "float32", name=name) for n, name in ((512, "x"), (8, "g")))
+    x, g = (ted.placeholder((1024, n), "float32", name=name) for n, name in ((768, "x"), (8, "g")))
     total = ted.matrix_transpose(ted.exp(x) * ted.tanh(ted.exp(x))) @ g
     compiled = ted.compile([x, g], total, target="cpu:avx2")
     assert "ted.carries" in compiled.ir("ted")
