@@ -145,6 +145,8 @@ def test_sums_and_products_of_floats_are_kept_unless_that_is_exact() -> None:
     for a, b in ((0.5, 1.0), (1.0, 0.5), (65.0, 1.0), (1.0, -65.0)):
         assert add(const(a, FLOAT64), const(b, FLOAT64)).op == "add"
     assert add(const(64.0, FLOAT64), const(-64.0, FLOAT64)) is ZERO
+    assert sub(const(-1.0, FLOAT64), ONE) is const(-2.0, FLOAT64)
+    assert sub(const(0.5, FLOAT64), ONE).op == "sub"
     assert mul(const(2.0, FLOAT64), const(3.0, FLOAT64)).op == "mul"
     assert apply("maximum", x, x) is x
     assert apply("maximum", ZERO, ONE).op == "maximum"
