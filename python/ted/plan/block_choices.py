@@ -82,20 +82,27 @@ def _choice(graph: Graph, seed: Tensor, cache: int, always: bool) -> Choice:
 def _cost(graph: Graph, seed: Tensor, along: int, cache: int, always: bool) -> _Cost | Apart:
     try:
         group = grown(graph, seed, along)
-        if always or any(map(is_contraction, group.loops)):
-            return _Cost(graph, group, cache)
     except Apart as reason:
         return reason
-    return Apart("nothing is a product of matrices, and rows of the others are fused anyhow")
+    if not always and not any(map(is_contraction, group.loops)):
+        return Apart("nothing is a product of matrices, and rows of the others are fused anyhow")
+    cost = _Cost(graph, group, cache)
+    if cost.loop.size < LEAST:
+        least = f"{LEAST} rows or more, of which caches hold {cost.most}"
+        return Apart(f"{group.extent} rows are no equal blocks of {least}")
+    return cost
 
 
 class _Cost:
-    """A loop in blocks that a cache holds, and the bytes that go through memory with it."""
+    """A loop in blocks of `most` rows or fewer, and the bytes that go through memory with it."""
 
     def __init__(self, graph: Graph, group: Group, cache: int) -> None:
         inside = [t for t in group.rows if graph.is_inside(t, group)]
         row = max(1, sum(map(nbytes, inside)) // group.extent)
-        self.loop = BlockLoop(group, _rows_of_block(group, max(cache // row, PRODUCTS)))
+        held = max(cache // row, min(PRODUCTS, FAR_CACHE * cache // row))
+        self.most = min(held, group.extent // 2)
+        sizes = (n for n in range(1, self.most + 1) if group.extent % n == 0)
+        self.loop = BlockLoop(group, max(sizes, default=1))
         self.stored = sum(_moved(nbytes(t), cache) * (1 + len(graph.readers[t])) for t in inside)
         totals = sum(nbytes(t) for t, along in group.rows.items() if along is None)
         passed = sum(map(nbytes, _operands_without_rows(group))) + 2 * totals
@@ -105,15 +112,6 @@ class _Cost:
 def _moved(size: int, cache: int) -> int:
     """What bytes count that are read or written once, by where they lie."""
     return 0 if size <= cache else size if size <= FAR_CACHE * cache else FAR * size
-
-
-def _rows_of_block(group: Group, fitting: int) -> int:
-    """As many rows as fit, in blocks of equal size; `Apart` where no such number divides all."""
-    most = min(fitting, group.extent // 2)
-    sizes = [n for n in range(LEAST, most + 1) if group.extent % n == 0]
-    if not sizes:
-        raise Apart(f"{group.extent} rows are no blocks of {LEAST} to {most}")
-    return sizes[-1]
 
 
 def _operands_without_rows(group: Group) -> set[Tensor]:

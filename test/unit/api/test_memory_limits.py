@@ -117,9 +117,9 @@ def test_less_is_asked_for_where_lowering_holds_more() -> None:
     peaks = iter([1000, 100, 90, 60])
     given = (lambda made: timeline(next(peaks)), lambda: 4000, "f")
     assert stages_within(500, stages, *given) == [asked[-1]]  # type: ignore
-    first = int(500 / 6001 * 4000)
-    second = int(500 / 601 * first)
-    assert asked == [None, first, second, int(7 / 8 * second)]  # by the share, or by an eighth
+    less = int(500 / 601 * 4000)
+    # At first no more than loops over blocks, then less by the share, or by an eighth.
+    assert asked == [None, 4000, less, int(7 / 8 * less)]
     asked.clear()
     with pytest.raises(CompileError, match=r"is 601, in kernel s, of which .*b4 100, \.\.\.; give"):
         stages_within(500, stages, lambda made: timeline(100), lambda: 4000, "f")  # type: ignore

@@ -75,7 +75,14 @@ def test_rows_that_no_size_divides_are_stored(rows: int) -> None:
     inputs, z = products(rows, 251)
     (choice, *_) = made(inputs, ted.sum(z, axis=1), cache=KIB, always=True)
     assert choice.loop is None
-    assert f"{rows} rows are no blocks of 8 to {min(32, rows // 2)}" in choice.reason
+    assert f"{rows} rows are no equal blocks of 8 rows or more" in choice.reason
+
+
+def test_blocks_that_no_cache_holds_are_no_gain() -> None:
+    inputs, z = products(64, 16 * KIB)
+    (choice, *_) = made(inputs, ted.sum(z, axis=1), cache=64 * KIB, always=True)
+    # Products and exponentials of a row take 128 KiB, the far caches hold 512.
+    assert "of 8 rows or more, of which caches hold 4" in choice.reason
 
 
 def test_a_limit_of_memory_makes_loops_that_cost_more() -> None:
