@@ -295,7 +295,8 @@ class Scan:
         """What both sides of a test give of a history, some of which are begun in it."""
         window, init = self.windows.get(history), self.inits[history]
         if window is not None and window.size == 1:
-            return Chosen.in_memory(no_slices(window, init))
+            own = known[self.body.state(history)] if window.carries else no_slices(window, init)
+            return Chosen.in_memory(own)
         if history not in begun:
             place = self.histories.place(history, time)
             return Chosen.slice_of(known[self.body.state(history)], place)

@@ -73,6 +73,13 @@ def from_a_start(x: Any, b: Any) -> Any:
     return ted.compute((6,), lambda c: b[c] + ted.sum(e[k, j] * (1 + c), (k, j)))
 
 
+def tied(x: Any, w: Any) -> Any:
+    """Slopes of `w` begin with what has no rows, in the first of many steps of one loop."""
+    z = x @ w
+    scores = ted.nn.softmax(3 * ted.tanh(z) + ted.sin(z), axis=1)
+    return ted.sum(scores**2) + ted.sum(w[1:3] ** 3)
+
+
 def kept_rows(x: Any, y: Any) -> Any:
     """Rows that are results as well, along the second dim of one of them."""
     z = ted.tanh(x @ y)
@@ -93,6 +100,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "diagonal": (diagonal, arrays((12, 3), (12, 3))),
     "extremes": (extremes, arrays((12, 3), (3, 8))),
     "from_a_start": (from_a_start, arrays((12, 9), (6,))),
+    "tied": (tied, arrays((12, 4), (4, 9))),
     "kept_rows": (kept_rows, arrays((12, 3), (3, 8))),
 }  # fmt: skip
 
@@ -172,3 +180,15 @@ def test_totals_are_added_to_where_they_are_results() -> None:
     compiled = ted.compile([x, g], total, target="cpu:avx2")
     assert "ted.carries" in compiled.ir("ted")
     assert "memref.copy" not in compiled.ir("buffers")
+
+
+def test_totals_go_on_from_strip_to_strip_of_a_size_that_calls_have(
+    loops: list[block_choices.Choice],
+) -> None:
+    """A strip starts from the totals of the one before, in whose memory its own are."""
+    del loops
+    x, w = ted.placeholder((ted.size("n"), 4), "float64"), ted.placeholder((4, 9), "float64")
+    f = ted.compile([x, w], ted.differentiate(tied(x, w), [x, w]))
+    given = CASES["tied"][1]
+    for one, other in zip(f(*given), ted.function(ted.grad(tied, (0, 1)))(*given), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
