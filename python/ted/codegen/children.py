@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -106,7 +107,7 @@ class Child:
         """End the process; the next request starts another."""
         process, self._process, self._is_busy = self._process, None, False
         if process is not None:
-            process.kill()
+            _kill(process)
             self._close(process)
             process.wait()
 
@@ -117,7 +118,7 @@ class Child:
             self.stop()
         else:
             self._left = True
-            process.kill()
+            _kill(process)
             process.wait()
 
     def forget(self) -> None:
@@ -137,7 +138,7 @@ class Child:
             try:
                 self._process = subprocess.Popen(
                     command, bufsize=0, stdin=pipe, stdout=pipe, stderr=messages,
-                    env={**os.environ, INSIDE: "1", **_ALONE},
+                    start_new_session=True, env={**os.environ, INSIDE: "1", **_ALONE},
                 )  # fmt: skip
             except BaseException:
                 messages.close()
@@ -210,11 +211,19 @@ class Child:
                 stream.close()
 
 
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process, and those that it forked: they hear of nothing while LLVM works."""
+    if os.name == "posix":
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+
+
 @contextlib.contextmanager
 def _deadline(process: subprocess.Popen[bytes], seconds: float) -> Iterator[list[bool]]:
     """Kill a process after some seconds; the list is not empty when that was done."""
     late: list[bool] = []
-    timer = threading.Timer(seconds, lambda: (late.append(True), process.kill()))
+    timer = threading.Timer(seconds, lambda: (late.append(True), _kill(process)))
     timer.daemon = True
     try:
         with contextlib.suppress(RuntimeError):  # no thread may be started: the wait has no end

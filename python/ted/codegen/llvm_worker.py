@@ -146,6 +146,8 @@ def serve(
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     replies = os.fdopen(os.dup(1), "wb", buffering=0)
+    if hasattr(os, "register_at_fork"):  # the parent waits for the end of all who have it
+        os.register_at_fork(after_in_child=replies.close)
     os.dup2(2, 1)  # what a library prints must not mix with the replies
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
     source = os.fdopen(0, "rb", buffering=0, closefd=False)

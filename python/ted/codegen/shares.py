@@ -1,8 +1,8 @@
-"""Parts of a program -> objects, by a worker and forks of it: as many processes as there are cores.
+"""Parts of a program -> objects, by a worker and forks of it, a process for each core.
 
 A fork begins with all that the worker has loaded, in a hundredth of a second; another worker would
-need half of one, and 200 MB. What a fork does not deliver, since a pass refuses it or LLVM ends it,
-the worker makes itself: errors are told as without forks.
+need half a second, and 200 MB. What a fork does not deliver, since a pass refuses it or LLVM ends
+it, the worker makes itself: errors are told as without forks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from ted.codegen.watching import Doing, ignored
 
-LEAST = 40_000  # weight of a share that is worth a fork: it takes 60 ms
+LEAST = 40_000  # weight of a share that is worth a fork: its objects take 60 ms
 Answer = Callable[[Mapping[str, Any], Doing], list[str]]
 
 
@@ -71,10 +71,10 @@ def _forked(answer: Answer, message: Mapping[str, Any], ends: contextlib.ExitSta
     reply, sent = fork.Pipe(duplex=False)
     ends.callback(reply.close)
     process = fork.Process(target=_send, args=(answer, message, sent), daemon=True)
-    process.start()
-    ends.callback(process.join)
-    ends.callback(process.kill)
-    sent.close()
+    with sent, contextlib.suppress(OSError):  # none may be started: nothing is sent
+        process.start()
+        ends.callback(process.join)
+        ends.callback(process.kill)
     return reply
 
 
@@ -96,5 +96,5 @@ def _received(reply: Connection) -> list[str] | None:
     """What a fork made; None if it ended before."""
     try:
         return reply.recv()
-    except EOFError:
+    except (EOFError, OSError):  # the latter in the middle of it
         return None

@@ -67,7 +67,14 @@ def main() -> None:
     gc.set_threshold(_YOUNG)
     os.environ["TED_CACHE_DIR"] = ""  # the parent keeps what is made
     os.environ.pop(INSIDE, None)  # this is one, and may start another
-    serve(partial(answer, processes=min(_MOST_PROCESSES, os.cpu_count() or 1)), _load)
+    serve(partial(answer, processes=min(_MOST_PROCESSES, _cores())), _load)
+
+
+def _cores() -> int:
+    """How many this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _load() -> None:

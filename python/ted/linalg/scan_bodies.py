@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 
+from ted.errors import ScheduleError
 from ted.forking import cached_property
 from ted.linalg.subdomain import Subdomain, from_compute
 from ted.linalg.timestamps import Timestamp, over_steps, over_times, with_timestamp
 from ted.mlir import ir
+from ted.mlir.locations import source_location
 from ted.mlir.scalars import element_type
 from ted.plan.block_loops import CARRIES
 from ted.records import dataclass
@@ -115,7 +117,27 @@ class ScanBody:
     @cached_property
     def carrying(self) -> set[int]:
         """Histories whose slice of a step begins as that of the step before."""
-        return {e.target for e in self.equations.values() if e.carries and e.begins}
+        carrying = [e for e in self.equations.values() if e.carries]
+        for equation in carrying:
+            self._check_carries(equation)
+        return {e.target for e in carrying}
+
+    def _check_carries(self, equation: StepEquation) -> None:
+        """What asks not to be copied begins a history, as it was a step before."""
+        subdomain, axis = equation.subdomain, self.times[equation.target]
+        before = list(subdomain.write)
+        before[axis] = before[axis] + (1 if self.reverse else -1)
+        body = equation.op.regions[0].blocks[0]
+        yielded = body.operations[len(body.operations) - 1].operands[0]
+        read = subdomain.reads[0] if len(subdomain.reads) == 1 else None
+        same = read is not None and list(read.subscripts) == before
+        is_own = equation.sources[0] == equation.target and equation.begins
+        if not (same and is_own and yielded == body.arguments[0]):
+            raise ScheduleError(
+                f"{CARRIES}: an equation that asks for it begins a total as it was in the step "
+                f"before, got {str(equation.op)[:200]}",
+                source_location(equation.op.location),
+            )
 
     @cached_property
     def divided(self) -> dict[ir.Operation, int]:

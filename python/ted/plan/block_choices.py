@@ -68,10 +68,10 @@ def _choice(graph: Graph, seed: Tensor, cache: int, always: bool) -> Choice:
             reasons.append(f"along dim {along}, {cost}")
         else:
             found.append(cost)
-    best = min(found, key=lambda cost: cost.again, default=None)
+    best = max(found, key=lambda cost: cost.stored - cost.again, default=None)
     if best is None:
         return Choice(seed, None, f"is stored, since {'; '.join(reasons)}")
-    loop, whole = best.loop, f"{best.stored >> 20} MiB of it whole"
+    loop, whole = best.loop, f"{best.stored >> 20} MiB of what is whole"
     counted = f"{best.again >> 20} MiB for {loop.steps} blocks"
     if best.again < best.stored or always:
         reason = f"is made in blocks of {loop.size} rows, {counted} in place of {whole}"

@@ -145,13 +145,14 @@ class _Parts:
         def moved(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
             if node.op != "load":
                 return None
-            if node.attr not in self.parts:
-                return load(self.made.get(node.attr, node.attr), args)
-            along = self.rows[node.attr]
+            source: Tensor = node.attr
+            if source not in self.parts:
+                return load(self.made.get(source, source), args)
+            along = self.rows[source]
             assert along is not None, "what a loop reads of its own has rows"
             assert loop is not None, "and is read at a row"
             at = (*args[:along], dim(0), dim(loop + 1), *args[along + 1 :])
-            return load(self.parts[node.attr], at)
+            return load(self.parts[source], at)
 
         return rewrite(expressions, moved)
 

@@ -8,11 +8,13 @@ import sys
 import time
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ted.codegen import requests, shares, worker
+from ted.codegen.children import Child, ChildFailed
 from ted.codegen.shares import LEAST, made_by, split
 from ted.codegen.watching import Doing, ignored
 from ted.errors import ScheduleError
@@ -102,6 +104,42 @@ made_by(2, answer, {MESSAGE!r}, lambda step: None)"""
                 break
             time.sleep(0.01)
         assert not os.path.exists(f"/proc/{fork}")
+
+
+def test_where_no_fork_may_be_made_this_process_makes_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(self: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("multiprocessing.context.ForkProcess.start", refused)
+    made = made_by(4, names_and_processes, MESSAGE, ignored)
+    assert made == [f"{name} {os.getpid()}" for name in "abcd"]
+
+
+def test_a_fork_that_hears_nothing_ends_with_its_worker(tmp_path: Path) -> None:
+    """Python's lock is held as LLVM holds it, for minutes: by a match that tries all ways."""
+    path = tmp_path / "forks"
+    program = f"""
+import os, re
+from ted.codegen.llvm_worker import serve
+from ted.codegen.shares import made_by
+
+def answer(message, doing):
+    open({str(path)!r}, "a").write(f"{{os.getpid()}}\\n")
+    re.match("(a*)*b", "a" * 64)
+
+serve(lambda request, say: {{"made": made_by(2, answer, {MESSAGE!r}, say)}}, lambda: None)"""
+    child = Child(lambda: [sys.executable, "-c", program.replace("\\\\n", "\\n")])
+    began = time.perf_counter()
+    with pytest.raises(ChildFailed, match="no result within 2 s"):
+        child.request({}, timeout=2.0)
+    assert time.perf_counter() - began < 60
+    found = [int(line) for line in path.read_text().split()]
+    assert len(found) == 2
+    for _ in range(500):
+        if not any(os.path.exists(f"/proc/{one}") for one in found):
+            break
+        time.sleep(0.01)
+    assert not any(os.path.exists(f"/proc/{one}") for one in found)
 
 
 def test_a_worker_and_its_forks_make_the_same_objects(monkeypatch: pytest.MonkeyPatch) -> None:

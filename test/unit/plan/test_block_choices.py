@@ -31,7 +31,7 @@ def test_rows_that_a_cache_holds_are_a_block() -> None:
     assert (choice.loop.size, choice.loop.steps) == (32, 32)
     assert str(choice) == (
         "matmul[1024, 256] is made in blocks of 32 rows, 0 MiB for 32 blocks in place of "
-        "16 MiB of it whole"
+        "16 MiB of what is whole"
     )
 
 
@@ -48,7 +48,7 @@ def test_bytes_decide_and_those_beyond_far_caches_count_more() -> None:
     (choice, *_) = made(inputs, total, cache=16 * KIB)
     # In each of 32 blocks the factor of 512 KiB is read, which is beyond 8 times 16 KiB.
     assert choice.loop is None
-    assert f"MiB of it whole in place of {FAR * 32 // 2} MiB for 32 blocks" in choice.reason
+    assert f"MiB of what is whole in place of {FAR * 32 // 2} MiB for 32 blocks" in choice.reason
     (choice, *_) = made(inputs, total, cache=16 * KIB, always=True)
     assert choice.loop is not None
 
@@ -79,10 +79,10 @@ def test_rows_that_no_size_divides_are_stored(rows: int) -> None:
 
 
 def test_blocks_that_no_cache_holds_are_no_gain() -> None:
-    inputs, z = products(64, 16 * KIB)
+    inputs, z = products(64, 16381)
     (choice, *_) = made(inputs, ted.sum(z, axis=1), cache=64 * KIB, always=True)
     # Products and exponentials of a row take 128 KiB, the far caches hold 512.
-    assert "of 8 rows or more, of which caches hold 4" in choice.reason
+    assert "64 rows are no equal blocks of 8 rows or more, of which caches hold 4" in choice.reason
 
 
 def test_a_limit_of_memory_makes_loops_that_cost_more() -> None:

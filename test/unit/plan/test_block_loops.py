@@ -11,6 +11,10 @@ import pytest
 
 import ted
 from support.in_process import compile_here
+from ted import dialects
+from ted.errors import ScheduleError
+from ted.ir.pipelines import run_text
+from ted.mlir import ir
 from ted.plan import block_choices, ted_loop_over_blocks
 
 RNG = np.random.default_rng(11)
@@ -154,8 +158,8 @@ def test_attention_is_that_of_numpy(loops: list[block_choices.Choice]) -> None:
     )
     (loop,) = (choice.loop for choice in loops if choice.loop is not None)
     assert {t.name: rows for t, rows in loop.group.rows.items()}["exp"] == 0
-    assert loop.size == 3
-    assert loop.steps == 4
+    assert loop.size == 2
+    assert loop.steps == 6
 
 
 def test_a_tensor_that_outgrows_the_cache_is_never_whole() -> None:
@@ -192,3 +196,56 @@ def test_totals_go_on_from_strip_to_strip_of_a_size_that_calls_have(
     given = CASES["tied"][1]
     for one, other in zip(f(*given), ted.function(ted.grad(tied, (0, 1)))(*given), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+SUM = """
+func.func @f(%x: tensor<5xf64>, %init: tensor<5xf64>) -> tensor<f64> {
+  %c = "ted.scan"(%init) ({
+  ^bb0(%c0: tensor<5xf64>):
+    %c1 = "ted.compute"(%c0, %c0) ({
+    ^bb0(%before: f64):
+      BODY
+    }) {
+      extents = array<i64: 5>, iterators = ["parallel"], ted.carries,
+      domain = affine_set<(d0) : (d0 - 1 >= 0)>, reads = [affine_map<(d0) -> (d0 - AGO)>],
+      guards = [affine_set<(d0) : (0 == 0)>], write = affine_map<(d0) -> (d0)>, combiner = "set"
+    } : (tensor<5xf64>, tensor<5xf64>) -> tensor<5xf64>
+    %c2 = "ted.compute"(%x, %c1) ({
+    ^bb0(%now: f64):
+      "ted.yield"(%now) : (f64) -> ()
+    }) {
+      extents = array<i64: 5>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+      reads = [affine_map<(d0) -> (d0)>], guards = [affine_set<(d0) : (0 == 0)>],
+      write = affine_map<(d0) -> (d0)>, combiner = "add"
+    } : (tensor<5xf64>, tensor<5xf64>) -> tensor<5xf64>
+    "ted.yield"(%c2) : (tensor<5xf64>) -> ()
+  }) {times = array<i64: 0>, steps = 5 : i64, reverse = false} : (tensor<5xf64>) -> tensor<5xf64>
+  %e = tensor.empty() : tensor<f64>
+  %r = "ted.compute"(%c, %e) ({
+  ^bb0(%last: f64):
+    "ted.yield"(%last) : (f64) -> ()
+  }) {
+    extents = array<i64>, iterators = [], domain = affine_set<() : (0 == 0)>,
+    reads = [affine_map<() -> (4)>], guards = [affine_set<() : (0 == 0)>],
+    write = affine_map<() -> ()>, combiner = "set"
+  } : (tensor<5xf64>, tensor<f64>) -> tensor<f64>
+  func.return %r : tensor<f64>
+}"""
+COPY = '"ted.yield"(%before) : (f64) -> ()'
+NEGATED = '%n = arith.negf %before : f64 "ted.yield"(%n) : (f64) -> ()'
+
+
+def lowered(body: str, ago: str) -> str:
+    with dialects.session():
+        module = ir.Module.parse(SUM.replace("BODY", body).replace("AGO", ago))
+        return str(run_text(module, "builtin.module(convert-ted-to-linalg)"))
+
+
+def test_a_total_that_goes_on_is_the_slice_of_one_step() -> None:
+    assert "tensor<1xf64>" in lowered(COPY, "1")
+
+
+@pytest.mark.parametrize(("body", "ago"), [(NEGATED, "1"), (COPY, "0")])
+def test_what_is_no_copy_of_the_step_before_cannot_ask_to_go_on(body: str, ago: str) -> None:
+    with pytest.raises(ScheduleError, match=r"ted.carries: .* as it was in the step before, got"):
+        lowered(body, ago)

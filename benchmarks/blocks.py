@@ -1,0 +1,154 @@
+"""What loops over blocks gain: times and memory of programs with them, and with stored tensors.
+
+    python benchmarks/blocks.py [--only attention] [--rounds 7]
+
+Both versions are compiled in this process and called in turn on one thread: medians of CPU
+milliseconds, the median of ratios with their quartiles, and MiB of results and temporaries at most.
+What the large tensors of a program become by cost is printed behind it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from timing import environment, rounds
+
+import ted
+from ted.codegen import requests
+from ted.plan import ted_loop_over_blocks
+
+RANDOM = np.random.default_rng(0)
+
+
+def normal(*shape: int, scale: float = 1.0) -> np.ndarray:
+    """Normal numbers."""
+    return (RANDOM.standard_normal(shape) * scale).astype(np.float32)
+
+
+def attention(q: Any, k: Any, v: Any) -> Any:
+    """Of one head, as it is written."""
+    return ted.nn.softmax(q @ ted.matrix_transpose(k) / 8) @ v
+
+
+def causal(q: Any, k: Any, v: Any) -> Any:
+    """Attention that does not look ahead."""
+    at = ted.arange(q.shape[0])
+    z = ted.where(at[:, None] >= at[None, :], q @ ted.matrix_transpose(k) / 8, -np.inf)
+    return ted.nn.softmax(z) @ v
+
+
+def with_gradients(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with its vector-Jacobian product for the last argument."""
+
+    def both(*given: Any) -> Any:
+        result, product = ted.vjp(function, *given[:-1])
+        return result, product(given[-1])
+
+    return both
+
+
+def means(x: Any, centres: Any) -> Any:
+    """The loss of k-means."""
+    apart = (
+        ted.sum(x * x, axis=1)[:, None]
+        - 2 * (x @ ted.matrix_transpose(centres))
+        + ted.sum(centres * centres, axis=1)[None, :]
+    )
+    return ted.mean(ted.min(apart, axis=1))
+
+
+def kernel(x: Any, v: Any) -> Any:
+    """A Gaussian kernel's matrix times a vector, squared."""
+    apart = x[:, None, :] - x[None, :, :]
+    return ted.sum((ted.exp(-ted.sum(apart * apart, axis=2) / 2) @ v) ** 2)
+
+
+def cross_entropy(x: Any, w: Any, labels: Any) -> Any:
+    """Of a linear model."""
+    z = x @ w
+    picked = ted.take_along_axis(z, labels[:, None], axis=1)
+    return ted.sum(ted.logsumexp(z, axis=1)) - ted.sum(picked)
+
+
+def gradient(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The value, and the gradients by the first two arguments."""
+    return ted.value_and_grad(function, argnums=(0, 1))
+
+
+def heads(count: int, size: int) -> list[np.ndarray]:
+    """So many arrays of `size` rows of 64."""
+    return [normal(size, 64) for _ in range(count)]
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], list[np.ndarray]]] = {
+    "attention 4096 x 64": (attention, heads(3, 4096)),
+    "attention 4096 x 64, gradients": (with_gradients(attention), heads(4, 4096)),
+    "attention 8192 x 64, gradients": (with_gradients(attention), heads(4, 8192)),
+    "causal 4096 x 64, gradients": (with_gradients(causal), heads(4, 4096)),
+    "k-means 10^5 x 16, 100 centres, gradients": (
+        gradient(means), [normal(100_000, 16), normal(100, 16)]
+    ),
+    "kernel matrix of 8000 x 3, gradients": (gradient(kernel), [normal(8000, 3), normal(8000)]),
+    "cross entropy 1024 x 128 x 16,000, gradients": (
+        gradient(cross_entropy),
+        [normal(1024, 128), normal(128, 16_000, scale=0.05), RANDOM.integers(0, 16_000, 1024)],
+    ),
+}  # fmt: skip
+
+
+def compiled(function: Callable[..., Any], arrays: list[np.ndarray], *, loops: bool) -> Any:
+    """A compiled program, in this process, with loops where cost wants them, or without any."""
+
+    def here(kind: str, source: Any, pipeline: str, arguments: Any, doing: Any) -> Any:
+        given = {"kind": kind, "source": source, "pipeline": pipeline, "arguments": arguments}
+        return requests.answered(given, doing)
+
+    chosen = ted_loop_over_blocks.choices if loops else (lambda *_, **__: [])
+    with (
+        mock.patch.object(requests, "made_of", here),
+        mock.patch.object(ted_loop_over_blocks, "choices", chosen),
+    ):
+        made = ted.function(lambda *given: function(*given)).compiled(*arrays)
+        return made, made.peak_bytes, made.explain()
+
+
+def row(name: str, count: int) -> None:
+    """Print what a program takes."""
+    function, arrays = PROGRAMS[name]
+    versions = [compiled(function, arrays, loops=loops) for loops in (False, True)]
+    times = rounds([partial(run, *arrays) for run, *_ in versions], count)
+    ratios = [new / old for old, new in zip(*times, strict=True)]
+    low, ratio, high = statistics.quantiles(ratios, n=4)
+    old, new = (statistics.median(column) * 1e3 for column in times)
+    held = [peak / 2**20 for _, peak, _ in versions]
+    print(
+        f"{name:46} {old:7.1f} -> {new:7.1f} ms, {ratio:.2f} [{low:.2f}, {high:.2f}]  "
+        f"{held[0]:7.1f} -> {held[1]:6.1f} MiB"
+    )
+    for line in versions[1][2].splitlines():
+        if ted_loop_over_blocks.NAME in line:
+            print(f"    {line.partition(ted_loop_over_blocks.NAME)[2].lstrip(': ')[:150]}")
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", default="")
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    os.environ["TED_CACHE_DIR"] = ""
+    print(environment())
+    for name in PROGRAMS:
+        if options.only in name:
+            row(name, options.rounds)
+
+
+if __name__ == "__main__":
+    main()
