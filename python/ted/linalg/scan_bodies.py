@@ -116,7 +116,10 @@ class ScanBody:
 
     @cached_property
     def carrying(self) -> set[int]:
-        """Histories whose slice of a step begins as that of the step before."""
+        """Histories whose slice of a step begins as that of the step before.
+
+        Raises: ScheduleError for an equation that asks for it, and says something else.
+        """
         carrying = [e for e in self.equations.values() if e.carries]
         for equation in carrying:
             self._check_carries(equation)
