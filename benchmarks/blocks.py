@@ -1,9 +1,10 @@
 """What loops over blocks gain: times and memory of programs with them, and with stored tensors.
 
-    python benchmarks/blocks.py [--only attention] [--rounds 7]
+    python benchmarks/blocks.py [--only attention] [--rounds 7] [--small] [--threads 2]
 
-Both versions are compiled in this process and called in turn on one thread: medians of CPU
-milliseconds, the median of ratios with their quartiles, and MiB of results and temporaries at most.
+Both versions are compiled in this process and called in turn: medians of milliseconds, of CPU time
+on one thread, else of the wall clock, the median of ratios with their quartiles, and MiB of results
+and temporaries at most. With `--small` what is too small to be made in loops is tried in them, too.
 What the large tensors of a program become by cost is printed behind it.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -22,7 +24,7 @@ from timing import environment, rounds
 
 import ted
 from ted.codegen import requests
-from ted.plan import ted_loop_over_blocks
+from ted.plan import block_choices, ted_loop_over_blocks
 
 RANDOM = np.random.default_rng(0)
 
@@ -103,7 +105,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[np.ndarray]]] = {
 }  # fmt: skip
 
 
-def compiled(function: Callable[..., Any], arrays: list[np.ndarray], *, loops: bool) -> Any:
+def compiled(
+    function: Callable[..., Any], arrays: list[np.ndarray], *, loops: bool, least: int
+) -> Any:
     """A compiled program, in this process, with loops where cost wants them, or without any."""
 
     def here(kind: str, source: Any, pipeline: str, arguments: Any, doing: Any) -> Any:
@@ -114,16 +118,18 @@ def compiled(function: Callable[..., Any], arrays: list[np.ndarray], *, loops: b
     with (
         mock.patch.object(requests, "made_of", here),
         mock.patch.object(ted_loop_over_blocks, "choices", chosen),
+        mock.patch.object(block_choices, "WHOLE", least),
     ):
         made = ted.function(lambda *given: function(*given)).compiled(*arrays)
         return made, made.peak_bytes, made.explain()
 
 
-def row(name: str, count: int) -> None:
+def row(name: str, count: int, least: int, threads: int) -> None:
     """Print what a program takes."""
     function, arrays = PROGRAMS[name]
-    versions = [compiled(function, arrays, loops=loops) for loops in (False, True)]
-    times = rounds([partial(run, *arrays) for run, *_ in versions], count)
+    versions = [compiled(function, arrays, loops=loops, least=least) for loops in (False, True)]
+    clock = time.thread_time if threads == 1 else time.perf_counter
+    times = rounds([partial(run, *arrays) for run, *_ in versions], count, clock=clock)
     ratios = [new / old for old, new in zip(*times, strict=True)]
     low, ratio, high = statistics.quantiles(ratios, n=4)
     old, new = (statistics.median(column) * 1e3 for column in times)
@@ -142,12 +148,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--small", action="store_true")
     options = parser.parse_args()
     os.environ["TED_CACHE_DIR"] = ""
-    print(environment())
+    ted.set_num_threads(options.threads)
+    least = block_choices.FAR_CACHE if options.small else block_choices.WHOLE
+    print(f"{environment('ted')}: {options.threads} of ted")
     for name in PROGRAMS:
         if options.only in name:
-            row(name, options.rounds)
+            row(name, options.rounds, least, options.threads)
 
 
 if __name__ == "__main__":

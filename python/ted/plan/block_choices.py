@@ -21,6 +21,9 @@ LEAST, PRODUCTS = 8, 32  # rows of a block: fewer make poor products, more no be
 # The far caches hold some 8 times what the second one does for each core. On a Zen 5, loops
 # that read and write 16 to 24 MiB in each block were slower than by the bytes of nearer ones.
 FAR_CACHE, FAR = 8, 4
+# What is not larger than so many second caches is stored. Threads share one block after the other:
+# two of them gained from 38 MiB on; many have little to share in a block, which was not measured.
+WHOLE = 64
 SEEDS = 32  # tensors that are looked at, the largest of a program: a hundredth of a second for each
 
 
@@ -37,7 +40,7 @@ class Choice:
 
 
 def choices(system: System, cache: int, *, always: bool = False) -> Iterator[Choice]:
-    """What becomes of each tensor that outgrows the far caches, the largest first.
+    """What becomes of each tensor that is larger than `WHOLE` caches, the largest first.
 
     With `always` loops are made where they can be, of what outgrows the `cache` itself.
     """
@@ -46,7 +49,7 @@ def choices(system: System, cache: int, *, always: bool = False) -> Iterator[Cho
     def is_large(tensor: Tensor) -> bool:
         return not tensor.is_input and nbytes(tensor) > cache
 
-    least = cache if always else FAR_CACHE * cache
+    least = cache if always else WHOLE * cache
     large = [
         t
         for t in system.tensors()
