@@ -44,22 +44,22 @@ def choices(system: System, cache: int, *, always: bool = False) -> Iterator[Cho
 
     With `always` loops are made where they can be, of what outgrows the `cache` itself.
     """
-    taken: list[Group] = []
-
-    def is_large(tensor: Tensor) -> bool:
-        return not tensor.is_input and nbytes(tensor) > cache
-
     least = cache if always else WHOLE * cache
-    large = [
-        t
-        for t in system.tensors()
-        if not t.is_input and nbytes(t) > least and t not in system.outputs
-    ]
-    for seed in sorted(large, key=nbytes, reverse=True)[:SEEDS]:
-        if not any(seed in group.rows for group in taken):
-            choice = _choice(Graph(system, taken, is_large), seed, cache, always)
-            taken += [choice.loop.group] if choice.loop is not None else []
-            yield choice
+    made = [t for t in system.tensors() if not t.is_input]
+    large = {t for t in made if nbytes(t) > cache}
+    seeds = [t for t in made if nbytes(t) > least and t not in system.outputs]
+    if not seeds:
+        return
+    taken: list[Group] = []
+    graph = Graph(system, taken, large)
+    for seed in sorted(seeds, key=nbytes, reverse=True)[:SEEDS]:
+        if any(seed in group.rows for group in taken):
+            continue
+        choice = _choice(graph, seed, cache, always)
+        if choice.loop is not None:
+            taken.append(choice.loop.group)
+            graph = Graph(system, taken, large)
+        yield choice
 
 
 def _choice(graph: Graph, seed: Tensor, cache: int, always: bool) -> Choice:

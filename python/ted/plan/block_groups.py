@@ -54,10 +54,8 @@ class Group:
 class Graph:
     """A system, the groups that were made of it, and what is large enough to be worth a loop."""
 
-    def __init__(
-        self, system: System, taken: Sequence[Group], is_large: Callable[[Tensor], bool]
-    ) -> None:
-        self.is_large = is_large
+    def __init__(self, system: System, taken: Sequence[Group], large: Collection[Tensor]) -> None:
+        self.large = large
         self.outputs = frozenset(system.outputs)
         self.readers = system.consumers()
         units = [tuple(group.rows) for group in taken]
@@ -170,9 +168,9 @@ class _Growth:
         for equation in tensor.equations:
             for read in equation.reads:
                 at = next(iter(self._places(equation, read)), None)
-                if at is not None and self.graph.is_large(read.attr):
+                if at is not None and read.attr in self.graph.large:
                     yield read.attr, partial(self.with_rows, read.attr, at)
-        if self.rows[tensor] is not None and self.graph.is_large(tensor):
+        if self.rows[tensor] is not None and tensor in self.graph.large:
             for reader in self.graph.readers[tensor]:
                 yield reader, partial(self._as_reader, reader)
 
@@ -195,21 +193,17 @@ class _Growth:
                     raise Apart(f"{tensor} reads {source} at rows that are not its own")
 
     def with_rows(self, tensor: Tensor, along: int) -> tuple[int, Loops]:
-        """A tensor with rows along a dim.
+        """How a tensor has rows along a dim: each equation writes those of a dim of its own.
 
         Raises: Apart where it is not written row by row.
         """
-        return along, self._loops_of_rows(tensor, along)
-
-    def _loops_of_rows(self, tensor: Tensor, along: int) -> Loops:
-        """The dim of each equation that is the row that it writes."""
         self._check_is_free(tensor)
         found = {e: e.write[along] for e in tensor.equations}
         if tensor.shape[along] != self.extent or any(
             w.op != "dim" or e.extents[w.attr] != self.extent for e, w in found.items()
         ):
             raise Apart(f"{tensor} is not written row by row along dim {along}")
-        return {e: w.attr for e, w in found.items()}
+        return along, {e: w.attr for e, w in found.items()}
 
     def _as_reader(self, tensor: Tensor) -> tuple[int | None, Loops]:
         """How a tensor that reads rows is in the loop: with rows of its own, or as a total."""

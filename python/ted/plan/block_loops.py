@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ted.domain import conversion, parameters, sets
+from ted.domain import parameters
 from ted.domain.affine import dim as dim_aff
-from ted.ir.affine import aff_to_expr, canonical_indices
+from ted.ir.affine import aff_to_expr
 from ted.ir.equations import (
     Equation,
     System,
@@ -23,14 +23,16 @@ from ted.ir.equations import (
     components,
     identity_dims,
     operands,
+    reorder_dims,
     replace_operands,
     whole,
 )
 from ted.ir.expressions import Expr
 from ted.ir.graphs import circles
-from ted.ir.scalar import add, dim, index, load, rewrite, substitute
+from ted.ir.scalar import add, dim, index, load, rewrite
 from ted.plan.block_groups import Group
 from ted.records import dataclass
+from ted.transforms.ted_split_dims import with_dim_split
 
 CARRIES = "ted.carries"  # a wish of what begins a total: the slice of the step before, not a copy
 
@@ -118,26 +120,19 @@ class _Parts:
 
     def _equation(self, equation: Equation, along: int | None) -> Equation:
         """The points of an equation in the step of their row; without rows, in the first one."""
-        loop, rank, rest = self.loop.group.loops[equation], equation.rank + 1, equation.extents
-        affs = [dim_aff(k + 1) for k in range(equation.rank)]
-        extents = (1, *rest)
-        if loop is not None:
-            affs[loop] = dim_aff(0) * self.loop.size + dim_aff(loop + 1)
-            extents = (self.loop.steps, *rest[:loop], self.loop.size, *rest[loop + 1 :])
-        inside = sets.preimage(equation.domain, rank, [conversion.to_isl(a, rank) for a in affs])
-        domain = inside.intersect(parameters.box(extents)).coalesce()
-        given = substitute(equation.expressions, [aff_to_expr(a) for a in affs])
-        body, *write = canonical_indices(self._on_parts(given, loop), domain)
+        loop = self.loop.group.loops[equation]
+        if loop is None:
+            body, *write = self._on_parts(equation.expressions, None)
+            return replace(equation, body=body, write=(index(0), *write))
+        split = with_dim_split(equation, loop, self.loop.size)
+        rest = (k for k in range(split.rank) if k != loop)
+        made = reorder_dims(split, [loop, *rest])
+        body, *write = self._on_parts(made.expressions, loop)
         if along is None:
             write.insert(0, dim(0))
         else:
-            assert loop is not None, "each equation of a tensor with rows has a loop"
             write[along : along + 1] = dim(0), dim(loop + 1)
-        names = ("block", *equation.dim_names) if equation.dim_names else ()
-        return replace(
-            equation, extents=extents, parallel=equation.parallel + 1, domain=domain, body=body,
-            write=tuple(write), dim_names=names,
-        )  # fmt: skip
+        return replace(made, parallel=equation.parallel + 1, body=body, write=tuple(write))
 
     def _on_parts(self, expressions: Sequence[Expr], loop: int | None) -> list[Expr]:
         """The expressions on parts, of which an equation reads the row that it is at."""

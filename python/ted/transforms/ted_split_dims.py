@@ -52,7 +52,7 @@ def split_equation(equation: Equation, times: Sequence[int] = ()) -> Equation:
         split = _find(equation, times)
         if split is None:
             return equation
-        equation = _apply(equation, split)
+        equation = with_dim_split(equation, split.position, split.divisor)
     return equation
 
 
@@ -89,9 +89,8 @@ def _remainder_dim(aff: Aff, divisor: int) -> int | None:
     return position if isinstance(position, int) else None
 
 
-def _apply(equation: Equation, split: _Split) -> Equation:
-    """Put q where the dim was and s right behind it."""
-    at, divisor = split.position, split.divisor
+def with_dim_split(equation: Equation, at: int, divisor: int) -> Equation:
+    """The equation over q where dim `at` was, and over s right behind it."""
     quotient = -(-equation.extents[at] // divisor)
     extents = (*equation.extents[:at], quotient, divisor, *equation.extents[at + 1 :])
     whole = dim_aff(at) * divisor + dim_aff(at + 1)

@@ -30,13 +30,13 @@ def scores() -> Any:
     return ted.compute((ROWS, COLUMNS), lambda i, j: ted.sum(X[i, k] * Y[j, k], k), name="z")
 
 
-def is_large(tensor: Tensor) -> bool:
-    return not tensor.is_input and len(tensor.shape) == 2 and tensor.shape[1] == COLUMNS
+def large(made: System) -> set[Tensor]:
+    return {t for t in made.tensors() if not t.is_input and t.shape[1:] == (COLUMNS,)}
 
 
 def group(along: int, *outputs: Any, taken: tuple[Group, ...] = ()) -> dict[str, int | None]:
     made = system(*outputs)
-    graph = Graph(made, taken, is_large)
+    graph = Graph(made, taken, large(made))
     (seed,) = (t for t in made.tensors() if t.name == "z")
     return {t.name: rows for t, rows in grown(graph, seed, along).rows.items()}
 
@@ -86,7 +86,7 @@ def test_diagonals_and_reads_at_data_are_of_their_row() -> None:
     picked = ted.compute((ROWS,), lambda i: z[i, at[i]], name="picked")
     made = system_of([*INPUTS, at], [picked])
     (seed,) = (t for t in made.tensors() if t.name == "z")
-    assert [t.name for t in grown(Graph(made, (), is_large), seed, 0).rows] == ["z", "picked"]
+    assert [t.name for t in grown(Graph(made, (), large(made)), seed, 0).rows] == ["z", "picked"]
 
 
 def refusals() -> dict[str, tuple[int, Any, str]]:
@@ -154,13 +154,13 @@ def test_groups_are_one_node_each() -> None:
     c = ted.compute((ROWS,), lambda i: ted.sum(w[i, J] * a[i], J), name="c")
     made = system(c)
     named = {t.name: t for t in made.tensors()}
-    graph = Graph(made, (), is_large)
+    graph = Graph(made, (), large(made))
     first = grown(graph, named["z"], 0)
     assert [t.name for t in first.rows] == ["z", "a"]
-    second = grown(Graph(made, (first,), is_large), named["w"], 0)
+    second = grown(Graph(made, (first,), large(made)), named["w"], 0)
     assert [t.name for t in second.rows] == ["w", "c"]
     with pytest.raises(Apart, match=r"z.* of another loop"):
-        grown(Graph(made, (first,), is_large), named["z"], 0)
+        grown(Graph(made, (first,), large(made)), named["z"], 0)
 
 
 def test_what_asks_for_a_form_is_lowered_as_it_asks() -> None:
@@ -169,4 +169,4 @@ def test_what_asks_for_a_form_is_lowered_as_it_asks() -> None:
     (equation,) = seed.equations
     object.__setattr__(equation, "wishes", (("ted.form", '{name = "points"}'),))
     with pytest.raises(Apart, match=r"z.* asks to be lowered in a way of its own"):
-        grown(Graph(made, (), is_large), seed, 0)
+        grown(Graph(made, (), large(made)), seed, 0)

@@ -13,9 +13,12 @@ import ted
 from support.in_process import compile_here
 from ted import dialects
 from ted.errors import ScheduleError
+from ted.frontend.systems import system_of
 from ted.ir.pipelines import run_text
 from ted.mlir import ir
 from ted.plan import block_choices, ted_loop_over_blocks
+from ted.plan.block_groups import Graph, grown
+from ted.plan.block_loops import CARRIES, BlockLoop, in_loops
 
 RNG = np.random.default_rng(11)
 LARGE = 64  # bytes of the smallest tensor that is made in blocks
@@ -35,6 +38,7 @@ def loops(monkeypatch: pytest.MonkeyPatch) -> list[block_choices.Choice]:
     compile_here(monkeypatch)
     monkeypatch.setattr(block_choices, "LEAST", 2)
     monkeypatch.setattr(block_choices, "PRODUCTS", 3)
+    monkeypatch.setattr(block_choices, "FAR_CACHE", 64)
     monkeypatch.setattr(ted_loop_over_blocks, "choices", noted)
     return found
 
@@ -158,8 +162,8 @@ def test_attention_is_that_of_numpy(loops: list[block_choices.Choice]) -> None:
     )
     (loop,) = (choice.loop for choice in loops if choice.loop is not None)
     assert {t.name: rows for t, rows in loop.group.rows.items()}["exp"] == 0
-    assert loop.size == 2
-    assert loop.steps == 6
+    assert loop.size == 3
+    assert loop.steps == 4
 
 
 def test_a_tensor_that_outgrows_the_cache_is_never_whole() -> None:
@@ -249,3 +253,25 @@ def test_a_total_that_goes_on_is_the_slice_of_one_step() -> None:
 def test_what_is_no_copy_of_the_step_before_cannot_ask_to_go_on(body: str, ago: str) -> None:
     with pytest.raises(ScheduleError, match=r"ted.carries: .* as it was in the step before, got"):
         lowered(body, ago)
+
+
+def test_a_loop_is_tensors_with_a_time_and_what_others_read_of_them() -> None:
+    x, g = (ted.placeholder((12, n), "float64", name=name) for n, name in ((5, "x"), (3, "g")))
+    z, i = ted.exp(x), ted.reduce_axis(12)
+    product = ted.compute((5, 3), lambda j, c: ted.sum(z[i, j] * g[i, c], i), name="matmul")
+    system = system_of([x, g], [z * 2, product])
+    (seed,) = (t for t in system.tensors() if t.name == "exp")
+    group = grown(Graph(system, (), {seed}), seed, 0)
+    found = in_loops(system, [BlockLoop(group, 4)])
+    (loop,) = found.together
+    assert {t.name: (t.shape, t.time) for t in loop} == {
+        "exp": ((3, 4, 5), 0), "mul": ((3, 4, 5), 0), "matmul": ((3, 5, 3), 0)
+    }  # fmt: skip
+    (total,) = (t for t in loop if t.name == "matmul")
+    carried, added = total.equations
+    assert carried.wishes == ((CARRIES, "unit"),)
+    assert (carried.extents, added.extents) == ((3, 5, 3), (3, 5, 3, 4))
+    assert [str(w) for t in found.outputs for w in t.equations[0].write] == [
+        "d0*4 + d1", "d2", "d0", "d1"
+    ]  # fmt: skip
+    assert in_loops(system, []).together == ()
