@@ -19,9 +19,10 @@ from ted.linalg.contraction_forms import dense_form
 from ted.linalg.domain_forms import points
 from ted.linalg.loops import emit_blocks_at
 from ted.linalg.padding import Paddings
+from ted.linalg.slices import extract_slice, insert_slice
 from ted.linalg.strategies import lower_subdomain
 from ted.linalg.subdomain import Expr, Read, Subdomain
-from ted.mlir import ir, tensor
+from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used, down, linear, substitute
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import affine_value, element_type, shape_of
@@ -157,14 +158,7 @@ class _Slice:
 
     def back_into(self, part: ir.Value, whole: ir.Value) -> ir.Value:
         """The whole with the slice replaced."""
-        return tensor.InsertSliceOp(
-            part, whole, self.offsets, [], [], *_geometry(self.sizes)
-        ).result
-
-
-def _geometry(sizes: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
-    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
-    return [dynamic] * len(sizes), list(sizes), [1] * len(sizes)
+        return insert_slice(part, whole, self.offsets, self.sizes, [1] * len(self.sizes))
 
 
 def _slice(
@@ -183,7 +177,6 @@ def _slice(
         sizes.append(high - low + 1)
         subscripts.append(down(local - low))
     kept = [k for k, e in enumerate(subscripts) if not isinstance(e, ir.AffineConstantExpr)]
-    kind = ir.RankedTensorType.get([sizes[k] for k in kept], element_type(whole))
     assert len(shape_of(whole)) == len(sizes), "a subscript for each dim"
-    value = tensor.ExtractSliceOp(kind, whole, offsets, [], [], *_geometry(sizes)).result
+    value = extract_slice(whole, offsets, sizes, [1] * len(sizes), kept)
     return _Slice(value, tuple(subscripts[k] for k in kept), tuple(offsets), tuple(sizes))

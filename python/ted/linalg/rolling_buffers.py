@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ted.linalg.generics import filled
 from ted.linalg.scan_steps import StaticTime, Time
-from ted.linalg.slices import extract_slice, insert_slice
+from ted.linalg.slices import along, extract_slice, insert_slice
 from ted.linalg.storage_folding import Window
 from ted.mlir import bufferization, ir, tensor
 from ted.mlir.queries import defining
@@ -27,9 +27,9 @@ def first_slices(window: Window, history: ir.Value) -> ir.Value:
 
 def window_of(history: ir.Value, window: Window) -> ir.Value:
     """The slices of a history that a window keeps, after the last step."""
-    offsets = [0] * len(shape_of(history))
-    offsets[window.axis] = window.first_time
-    return extract_slice(history, offsets, slices_shape(window, history), [1] * len(offsets))
+    return extract_slice(
+        history, *along(shape_of(history), window.axis, window.first_time, window.size)
+    )
 
 
 def next_slice(window: Window, state: ir.Value | None, init: ir.Value, time: Time) -> ir.Value:
@@ -92,32 +92,16 @@ def _start(window: Window, init: ir.Value, time: Time) -> ir.Value | None:
     if fill is not None:
         empty = tensor.EmptyOp(slices_shape(window, init, 1), element_type(init)).result
         return filled(empty, fill.operands[0])
-    shape = list(shape_of(init))
-    sizes, offsets = slices_shape(window, init, 1), [0] * len(shape)
-    if isinstance(time, StaticTime):
-        offsets[window.axis] = time.time
-        return extract_slice(init, offsets, sizes, [1] * len(shape))
-    offsets[window.axis] = ir.ShapedType.get_dynamic_stride_or_offset()
-    kind = ir.RankedTensorType.get(sizes, element_type(init))
-    return tensor.ExtractSliceOp(
-        kind, init, [time.now], [], [], offsets, sizes, [1] * len(shape)
-    ).result
+    at = time.time if isinstance(time, StaticTime) else time.now
+    return extract_slice(init, *along(shape_of(init), window.axis, at))
 
 
 def _get(window: Window, state: ir.Value, place: int) -> ir.Value:
-    offsets, sizes = _geometry(window, state, place)
-    return extract_slice(state, offsets, sizes, [1] * len(sizes))
+    return extract_slice(state, *along(shape_of(state), window.axis, place))
 
 
 def _put(window: Window, part: ir.Value, state: ir.Value, place: int) -> ir.Value:
-    offsets, sizes = _geometry(window, state, place)
-    return insert_slice(part, state, offsets, sizes, [1] * len(sizes))
-
-
-def _geometry(window: Window, state: ir.Value, place: int) -> tuple[list[int], list[int]]:
-    offsets = [0] * len(shape_of(state))
-    offsets[window.axis] = place
-    return offsets, slices_shape(window, state, 1)
+    return insert_slice(part, state, *along(shape_of(state), window.axis, place))
 
 
 def slices_shape(window: Window, history: ir.Value, slices: int = 0) -> list[int]:

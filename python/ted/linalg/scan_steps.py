@@ -18,13 +18,14 @@ from ted.linalg.domain_forms import points
 from ted.linalg.folded_predicates import decide_selects
 from ted.linalg.loops import emit_loops_at
 from ted.linalg.padding import Paddings
+from ted.linalg.slices import Offset, along, extract_slice, insert_slice
 from ted.linalg.strategies import lower_subdomain, refuse_form
 from ted.linalg.subdomain import Constraint, Read, Subdomain
 from ted.linalg.timestamps import Timestamp
-from ted.mlir import arith, ir, tensor
+from ted.mlir import arith, ir
 from ted.mlir.affine_forms import dims_used, down, linear
 from ted.mlir.affine_ranges import value_range
-from ted.mlir.scalars import conditional, element_type, index, shape_of
+from ted.mlir.scalars import conditional, index, shape_of
 from ted.records import dataclass
 
 Values = list[ir.Value]
@@ -295,15 +296,9 @@ def _sliced_read(read: Read | None, parts: Mapping[int, _Part], count: ir.Value)
         return read
     shape = shape_of(read.tensor)
     kept = [k for k in range(len(shape)) if k not in parts or not parts[k].is_place]
-    offsets = [
-        ir.ShapedType.get_dynamic_stride_or_offset() if k in parts else 0 for k in range(len(shape))
-    ]
+    offsets = [_begin(parts[k], count) if k in parts else 0 for k in range(len(shape))]
     sizes = [parts[k].size if k in parts else n for k, n in enumerate(shape)]
-    kind = ir.RankedTensorType.get([sizes[k] for k in kept], element_type(read.tensor))
-    values = [_begin(parts[k], count) for k in sorted(parts)]
-    part = tensor.ExtractSliceOp(
-        kind, read.tensor, values, [], [], offsets, sizes, [1] * len(shape)
-    ).result
+    part = extract_slice(read.tensor, offsets, sizes, [1] * len(shape), kept)
     subscripts = [parts[k].subscript if k in parts else read.subscripts[k] for k in kept]
     return replace(read, tensor=part, subscripts=tuple(subscripts))
 
@@ -316,25 +311,13 @@ def _begin(part: _Part, count: ir.Value) -> ir.Value:
     return value if part.offset == 0 else arith.AddIOp(value, index(part.offset)).result
 
 
-def _geometry(
-    shape: tuple[int, ...], axis: int, at: ir.Value | int
-) -> tuple[list[ir.Value], tuple[list[int], list[int], list[int]]]:
-    offsets, sizes = [0] * len(shape), list(shape)
-    is_known = isinstance(at, int)
-    offsets[axis] = at if is_known else ir.ShapedType.get_dynamic_stride_or_offset()
-    sizes[axis] = 1
-    return [] if is_known else [at], (offsets, sizes, [1] * len(shape))
-
-
-def slice_at(source: ir.Value, axis: int, at: ir.Value | int) -> ir.Value:
+def slice_at(source: ir.Value, axis: int, at: Offset) -> ir.Value:
     """The tensor at one place of a dim, without the dim."""
     shape = shape_of(source)
-    kind = ir.RankedTensorType.get([*shape[:axis], *shape[axis + 1 :]], element_type(source))
-    values, geometry = _geometry(shape, axis, at)
-    return tensor.ExtractSliceOp(kind, source, values, [], [], *geometry).result
+    kept = [k for k in range(len(shape)) if k != axis]
+    return extract_slice(source, *along(shape, axis, at), kept)
 
 
-def put_at(part: ir.Value, whole: ir.Value, axis: int, at: ir.Value | int) -> ir.Value:
+def put_at(part: ir.Value, whole: ir.Value, axis: int, at: Offset) -> ir.Value:
     """The inverse of `slice_at`."""
-    values, geometry = _geometry(shape_of(whole), axis, at)
-    return tensor.InsertSliceOp(part, whole, values, [], [], *geometry).result
+    return insert_slice(part, whole, *along(shape_of(whole), axis, at))

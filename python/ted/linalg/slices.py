@@ -7,6 +7,7 @@ and the map then starts at zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from ted.linalg.subdomain import Read, Subdomain
 from ted.mlir import ir, tensor
@@ -14,6 +15,8 @@ from ted.mlir.affine_forms import down, linear, single_dim
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import element_type, shape_of
 from ted.records import dataclass
+
+Offset: TypeAlias = "int | ir.Value"  # a number, or what is one when the program runs
 
 
 @dataclass(frozen=True)
@@ -56,34 +59,53 @@ def read_hull(read: Read, extents: tuple[int, ...]) -> Operand:
 
 def extract_slice(
     source: ir.Value,
-    offsets: Sequence[int],
+    offsets: Sequence[Offset],
     sizes: Sequence[int],
     strides: Sequence[int],
     kept: Sequence[int] | None = None,
 ) -> ir.Value:
-    """A static slice with only the `kept` dims; the tensor itself when that is all of it."""
+    """A slice with only the `kept` dims; the tensor itself when that is known to be all of it."""
     kept = range(len(sizes)) if kept is None else kept
-    if len(kept) == len(sizes) and tuple(sizes) == shape_of(source):
+    values, known = _places(offsets)
+    if not values and len(kept) == len(sizes) and tuple(sizes) == shape_of(source):
         return source
     kind = ir.RankedTensorType.get([sizes[k] for k in kept], element_type(source))
     return tensor.ExtractSliceOp(
-        kind, source, [], [], [], list(offsets), list(sizes), list(strides)
+        kind, source, values, [], [], known, list(sizes), list(strides)
     ).result
 
 
 def insert_slice(
     part: ir.Value,
     into: ir.Value,
-    offsets: Sequence[int],
+    offsets: Sequence[Offset],
     sizes: Sequence[int],
     strides: Sequence[int],
 ) -> ir.Value:
     """The inverse of `extract_slice`."""
-    if part.type == into.type:
+    values, known = _places(offsets)
+    if not values and part.type == into.type:
         return part
     return tensor.InsertSliceOp(
-        part, into, [], [], [], list(offsets), list(sizes), list(strides)
+        part, into, values, [], [], known, list(sizes), list(strides)
     ).result
+
+
+def along(
+    shape: Sequence[int], axis: int, at: Offset, size: int = 1
+) -> tuple[list[Offset], list[int], list[int]]:
+    """Offsets, sizes and strides of some places of one dim, and all of the others."""
+    offsets: list[Offset] = [0] * len(shape)
+    sizes = list(shape)
+    offsets[axis], sizes[axis] = at, size
+    return offsets, sizes, [1] * len(shape)
+
+
+def _places(offsets: Sequence[Offset]) -> tuple[list[ir.Value], list[int]]:
+    """The offsets that are values, and all as MLIR has them, with a mark for those."""
+    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
+    values = [one for one in offsets if not isinstance(one, int)]
+    return values, [one if isinstance(one, int) else dynamic for one in offsets]
 
 
 @dataclass(frozen=True)
