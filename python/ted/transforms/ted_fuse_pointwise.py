@@ -79,8 +79,7 @@ def fuse_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
     forms: Forms = {}
 
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> Tensor:
-        most = MAX_SHARED if tensor in short else MAX_NODES
-        new = tuple(_fuse_into(e, bodies, forms, most) for e in equations)
+        new = tuple(_fuse_into(e, bodies, forms, tensor in short) for e in equations)
         result = tensor if new == tensor.equations else replace(tensor, equations=new)
         if tensor in fused:
             bodies.add(result)
@@ -129,12 +128,16 @@ def _meeting(
             found.add(tensor)
         for e in tensor.equations:
             ends[e] = end if tensor in found or tensor in wanted else e
-            sizes[ends[e] or e] += sum(node.op in OPERATIONS for node in postorder(e.body))
+            sizes[ends[e] or e] += _operations(e.body)
     short = {
         t for t in users
         if all((end := ends[e]) is not None and sizes[end] <= MAX_SHARED for e in t.equations)
     }  # fmt: skip
     return {*wanted, *(found & short)}, short
+
+
+def _operations(body: Expr) -> int:
+    return sum(node.op in OPERATIONS for node in postorder(body))
 
 
 def _is_own_point(tensor: Tensor, use: Use) -> bool:
@@ -251,7 +254,12 @@ def _stays_affine(tensor: Tensor) -> bool:
 # ------------------------------------------------------------------ rewriting
 
 
-def _fuse_into(equation: Equation, bodies: set[Tensor], forms: Forms, most: int) -> Equation:
+def _is_long(body: Expr, is_short: bool) -> bool:
+    """Whether a body is too large, by the measure by which what ends in one equation is short."""
+    return _operations(body) > MAX_SHARED if is_short else len(postorder(body)) > MAX_NODES
+
+
+def _fuse_into(equation: Equation, bodies: set[Tensor], forms: Forms, is_short: bool) -> Equation:
     def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
         if node.op != "load" or node.attr not in bodies:
             return None
@@ -260,7 +268,7 @@ def _fuse_into(equation: Equation, bodies: set[Tensor], forms: Forms, most: int)
         return substitute([definition.body], new.args)[0]
 
     (body,) = rewrite([equation.body], visit)
-    if body is equation.body or len(postorder(body)) > most:
+    if body is equation.body or _is_long(body, is_short):
         return equation
     known = forms.setdefault(equation.domain, {})
     (body,) = canonical_indices([body], equation.domain, known)

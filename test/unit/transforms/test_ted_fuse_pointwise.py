@@ -216,3 +216,22 @@ def test_what_meets_in_a_body_that_would_be_long_is_stored(monkeypatch: pytest.M
     monkeypatch.setattr(ted_fuse_pointwise, "MAX_SHARED", 3)  # operations, of four
     fused, _ = fuse_pointwise(System((x,), (met,)))
     assert [t.name for t in fused.tensors()] == ["x", "top", "met"]
+
+
+def test_what_may_meet_is_measured_as_the_body_where_it_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Four operations a link, and twice as many reads: a body at the limit computes each once."""
+    links = 10
+    monkeypatch.setattr(ted_fuse_pointwise, "MAX_SHARED", 4 * links)
+    x, *others = (Tensor(f"x{k}", (8,), FLOAT64) for k in range(2 * links + 1))
+    last = x
+    for k in range(links):
+        here, (a, b) = load(last, HERE), others[2 * k : 2 * k + 2]
+        scaled = tensor(f"a{k}", mul(apply("tanh", here), load(a, HERE)))
+        kept = tensor(f"b{k}", mul(here, load(b, HERE)))
+        last = tensor(f"t{k}", add(load(scaled, HERE), load(kept, HERE)))
+    system = System((x, *others), (last,))
+    fused, _ = fuse_pointwise(system)
+    assert [t for t in fused.tensors() if not t.is_input] == list(fused.outputs)
+    assert total(fused) == total(system)
