@@ -93,6 +93,7 @@ class Function(Decorator):
         is_on_cpu = isinstance(self.options.machine, Cpu)
         is_plain = not (self.batch or self.donate or self.options.debug_nans)
         self._takes_orders = is_on_cpu and is_plain
+        self._traces: dict[Signature, Trace] = {}
         self._compiled: dict[Signature, Compiled] = {}
         self._known: dict[Any, Compiled | Constants] = {}
         self._constants: dict[Signature, frozenset[int]] = {}  # leaves whose value is asked for
@@ -198,8 +199,8 @@ class Function(Decorator):
         return self.options.deterministic
 
     def trace(self, *args: Any, **kwargs: Any) -> Trace:
-        """The program for arguments like these."""
-        return self._specialised(args, kwargs)[0][0]
+        """The program for arguments like these; nothing is compiled."""
+        return self._traced(args, kwargs)[1]
 
     def compiled(self, *args: Any, **kwargs: Any) -> Compilation | SymbolicFunction[Compilation]:
         """The compiled function for arguments like these, for its IR and memory."""
@@ -241,6 +242,16 @@ class Function(Decorator):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], orders: Sequence[Order] = ()
     ) -> tuple[Compiled, Constants]:
         """The program for a call, and which of its inputs are constants in it."""
+        signature, traced, constants = self._traced(args, kwargs, orders)
+        if signature not in self._compiled:
+            found = self._compile(traced, signature)
+            self._compiled.setdefault(signature, found)  # another thread may have been first
+        return self._compiled[signature], constants
+
+    def _traced(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], orders: Sequence[Order] = ()
+    ) -> tuple[Signature, Trace, Constants]:
+        """What a call is, its program, and which inputs of that are constants in it."""
         signature = signature_of(self._fn, args, kwargs, numbers=True)
         signature = with_orders(signature, orders)
         debugged = self.options.debug_nans  # of numbers of rows, which positions are made of
@@ -248,21 +259,20 @@ class Function(Decorator):
         traced = None
         if signature not in self._constants:
             traced, self._constants[signature] = traced_on_numbers(self._fn, signature)
-        elif (known := signature.with_constants(self._constants[signature])) not in self._compiled:
+        elif (known := signature.with_constants(self._constants[signature])) not in self._traces:
             # Other values may ask for more of the numbers.
             traced, more = traced_on_numbers(self._fn, known)
             self._constants[signature] |= more
         leaves = self._constants[signature]
         constants = Constants.of(signature, leaves)
         signature = signature.with_constants(leaves)
-        if signature not in self._compiled:
-            traced = traced or trace_signature(self._fn, signature)
-            found = self._compile(with_stored_types(traced), signature)
-            self._compiled.setdefault(signature, found)  # another thread may have been first
-        return self._compiled[signature], constants
+        if signature not in self._traces:
+            traced = with_stored_types(traced or trace_signature(self._fn, signature))
+            traced = _with_finite_checks(traced) if self.options.debug_nans else traced
+            self._traces.setdefault(signature, traced)  # another thread may have been first
+        return signature, self._traces[signature], constants
 
     def _compile(self, traced: Trace, signature: Signature) -> Compiled:
-        traced = _with_finite_checks(traced) if self.options.debug_nans else traced
         donated = self._taken_over(traced, signature)
         program = traced_program(traced, self.options, donated)
         if program.key is not None:
