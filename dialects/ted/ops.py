@@ -467,7 +467,7 @@ class LoadOp(Ted.Operation, name="load", traits=[ext.Pure]):
             attributes["checked"] = ir.DenseI64ArrayAttr.get(list(checked))
         return ir.Operation.create(
             "ted.load",
-            results=[scalar_type(ir.RankedTensorType(source.type).element_type)],
+            results=[scalar_type(ir.ShapedType(source.type).element_type)],
             operands=[source, predicate, *indices],
             attributes=attributes,
             loc=loc,

@@ -4,15 +4,15 @@
 
 A random program is compiled, on a CPU or for the emulated GPU, while passes that choose write
 something else at some operations: another row of their table, other parameters, other groups of
-operations over rows; or while some equations ask for what became of equations of their name before,
-or for another form. What is built must give what torch gives; a refusal is a ScheduleError that
-names the attribute. Anything else is a finding.
+equations over rows, for CPUs, or of operations on tensors, for GPUs; or while some equations ask
+for what became of equations of their name before, or for another form. What is built must give what
+torch gives; a refusal is a ScheduleError that names the attribute. Anything else is a finding.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,9 +29,10 @@ from ted.cpu import strategies as cpu_strategies
 from ted.cpu import ted_choose_loops
 from ted.gpu import strategies as gpu_strategies
 from ted.gpu import ted_choose_kernels
-from ted.linalg import row_strategies, ted_choose_rows
-from ted.linalg.row_strategies import ALONE, ROWS, Decisions
+from ted.linalg import kernel_strategies, row_strategies, ted_choose_rows, ted_emit_kernels
+from ted.linalg.kernel_strategies import ALONE, COLUMNS, PADDED, ROWS, TOTALS
 from ted.linalg.strategies import CONTRACTION, PARTS, POINTS
+from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.locations import user_name
 from ted.mlir.queries import operations
@@ -101,22 +102,38 @@ class Wishes:
             self.sites.append(decision.site)
             yield decision
 
-    def of_rows(self, decisions: Decisions) -> None:
+    def of_rows(self, decisions: row_strategies.Decisions) -> None:
         """Groups that lose, gain or exchange members, or share fewer dims."""
         row_strategies.note(decisions)
+        self._of_groups(decisions.choices)
+
+    def of_equations(
+        self, decide: Callable[..., kernel_strategies.Decisions], block: ir.Block, cpu: Cpu
+    ) -> kernel_strategies.Decisions:
+        """The same of equations, and loops over other blocks, decided again with what is asked."""
+        decisions = decide(block, cpu)
+        kernel_strategies.note(decisions)
+        self._of_groups(decisions.choices)
+        return decide(block, cpu)
+
+    def _of_groups(self, choices: Sequence[tuple[ir.Operation, Choice]]) -> None:
         if self.early is not None:
-            for op, choice in decisions.choices:
+            for op, choice in choices:
                 self.note(op, GROUP, choice)
             return
         fewer = self.now(0.2)
-        for op, choice in decisions.choices:
-            known = parameters(choice.plan) if choice.row.name == ROWS else {}
-            if fewer and known:
+        for op, choice in choices:
+            row, known = choice.row.name, parameters(choice.plan)
+            if fewer and row == ROWS:
                 self.write(op, GROUP, ROWS, {**known, "depth": max(1, known["depth"] - 1)})
-            elif known and self.now(0.3):
+            elif row in (ROWS, COLUMNS, TOTALS) and self.now(0.3):
                 self.write(op, GROUP, ALONE, {})
+            elif row == PADDED and self.now(0.5):
+                self.write(op, GROUP, PADDED, {"size": self.value(known["size"])})
             elif self.now(RARE / 3):
                 self.write(op, GROUP, ROWS, {"group": self.random.choice([1, 1, 2, 3])})
+            elif self.now(RARE / 3):
+                self.write(op, GROUP, self.random.choice([COLUMNS, PADDED, TOTALS]), {})
 
     def note(self, op: ir.Operation, attribute: str, choice: Choice) -> None:
         """Keep what is decided, to be asked for at an equation of the next program."""
@@ -171,6 +188,7 @@ class Wishes:
 def wishing(wishes: Wishes) -> Iterator[None]:
     """Let the passes that choose write these wishes."""
     loops, kernels = ted_choose_loops.decide, ted_choose_kernels.every
+    groups = ted_emit_kernels.decide
 
     def early(run: Any, module: ir.Module, *rest: Any, **named: Any) -> ir.Module:
         wishes.at_equations(module)
@@ -182,6 +200,7 @@ def wishing(wishes: Wishes) -> Iterator[None]:
         (ted_choose_kernels, "every", lambda *a: wishes.seen(kernels(*a))),
         (ted_choose_kernels, "annotate", lambda o, c: wishes.at(o, c, gpu_strategies.TABLE)),
         (ted_choose_rows, "note", wishes.of_rows),
+        (ted_emit_kernels, "decide", partial(wishes.of_equations, groups)),
         (cpu_lowerings, "run_stages", partial(early, cpu_lowerings.run_stages)),
         *((module, "run_text", partial(early, module.run_text))
           for module in (splitting, cuda_compiling)),

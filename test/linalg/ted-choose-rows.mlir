@@ -1,6 +1,4 @@
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-choose-rows{cpu=avx2})' | filecheck %s
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-choose-rows{maps=false cpu=avx2})' | filecheck %s --check-prefix=SUMS
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-choose-rows{cpu=avx512_amx})' | filecheck %s --check-prefix=MATRIX
 
 // Every reason for which an operation is in no group; what is written is obeyed by ted-fuse-rows.
 // (test/unit/linalg/test_row_strategies.py asks for the reasons by the names of the functions.)
@@ -10,6 +8,7 @@
 #i = affine_map<(i, j) -> (i)>
 #j = affine_map<(i, j) -> (j)>
 #first = affine_map<(i, j) -> (0, j)>
+#row = affine_map<(i, j) -> (i, 0)>
 #k = affine_map<(k) -> (k)>
 
 // A fill, a sum and what divides by it.
@@ -69,13 +68,10 @@ func.func @two_groups(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %v: tensor<8xf32
   return %q, %r : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
-// Without maps, no loop over rows for what is computed at the same points.
+// No loop over rows for what is computed at the same points.
 // CHECK-LABEL: func.func @maps_alone
-// CHECK: ted.group = {depth = 1 : i64, group = 1 : i64, name = "common_rows"}
-// CHECK: ted.group = {depth = 1 : i64, group = 1 : i64, name = "common_rows"}
-// SUMS-LABEL: func.func @maps_alone
-// SUMS: ted.group = {name = "alone"}
-// SUMS: ted.group = {name = "alone"}
+// CHECK: ted.group = {name = "alone"}
+// CHECK: ted.group = {name = "alone"}
 func.func @maps_alone(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %v: tensor<8xf32>) -> tensor<8x8xf32> {
   %p = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<8x8xf32>) outs(%y : tensor<8x8xf32>) {
@@ -112,13 +108,10 @@ func.func @read_across_rows(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %v: tensor
   return %r : tensor<8x8xf32>
 }
 
-// A sum over rows has none: on a CPU, a loop over them takes it in on memory, where it can.
+// A sum over rows has none.
 // CHECK-LABEL: func.func @column_sum
 // CHECK: ted.group = {name = "alone"}
-// CHECK: ted.group = {name = "column_sums"}
-// SUMS-LABEL: func.func @column_sum
-// SUMS: ted.group = {name = "alone"}
-// SUMS: ted.group = {name = "alone"}
+// CHECK: ted.group = {name = "alone"}
 func.func @column_sum(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %v: tensor<8xf32>) -> tensor<8xf32> {
   %p = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<8x8xf32>) outs(%y : tensor<8x8xf32>) {
@@ -171,7 +164,7 @@ func.func @claimed(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %v: tensor<8xf32>) 
 // What is wanted before the group ends stays outside.
 // CHECK-LABEL: func.func @used_between
 // CHECK: ted.group = {name = "alone"}
-// CHECK: ted.group = {name = "column_sums"}
+// CHECK: ted.group = {name = "alone"}
 // CHECK: ted.group = {name = "alone"}
 func.func @used_between(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %v: tensor<8xf32>) -> tensor<8x8xf32> {
   %p = linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]}
@@ -233,13 +226,40 @@ func.func @several_starts(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %v: tensor<8
     %u = arith.addf %a0, %a1 : f32
     linalg.yield %u : f32
   } -> tensor<8x8xf32>
-  %r = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+  %r = linalg.generic {indexing_maps = [#row, #ij], iterator_types = ["parallel", "parallel"]}
       ins(%a : tensor<8x8xf32>) outs(%p : tensor<8x8xf32>) {
   ^bb0(%a0: f32, %a1: f32):
     %u = arith.addf %a0, %a1 : f32
     linalg.yield %u : f32
   } -> tensor<8x8xf32>
   return %r, %a : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// What is wanted as it is stays outside of the loop that goes on from it.
+// CHECK-LABEL: func.func @kept_start
+// CHECK: ted.group = {name = "alone"}
+// CHECK: ted.group = {depth = 1 : i64, group = 1 : i64, name = "common_rows"}
+// CHECK: ted.group = {depth = 1 : i64, group = 1 : i64, name = "common_rows"}
+func.func @kept_start(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %v: tensor<8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %p = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x8xf32>) outs(%y : tensor<8x8xf32>) {
+  ^bb0(%a0: f32, %a1: f32):
+    %u = arith.addf %a0, %a1 : f32
+    linalg.yield %u : f32
+  } -> tensor<8x8xf32>
+  %s = linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x8xf32>) outs(%v : tensor<8xf32>) {
+  ^bb0(%a0: f32, %a1: f32):
+    %u = arith.addf %a0, %a1 : f32
+    linalg.yield %u : f32
+  } -> tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [#i, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%s : tensor<8xf32>) outs(%p : tensor<8x8xf32>) {
+  ^bb0(%a0: f32, %a1: f32):
+    %u = arith.addf %a0, %a1 : f32
+    linalg.yield %u : f32
+  } -> tensor<8x8xf32>
+  return %p, %r : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
 // The transform dialect fuses what has a single result.
@@ -275,9 +295,11 @@ func.func @unrelated(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %v: tensor<8xf32>
   return %r : tensor<8x8xf32>
 }
 
-// Eight images of 193 KiB each, padded: the second cache holds one.
+// A fill ends no group: zeros around a tensor, and what a contraction starts from.
 // CHECK-LABEL: func.func @padding
-// CHECK: linalg.generic {{.*}} attrs = {ted.contraction, ted.group = {name = "padded_blocks", size = 1 : i64}}
+// CHECK: linalg.fill {ted.group = {name = "alone"}}
+// CHECK: linalg.fill {ted.group = {name = "alone"}}
+// CHECK: linalg.generic {{.*}} attrs = {ted.contraction, ted.group = {name = "alone"}}
 func.func @padding(%x: tensor<8x384x128xf32>, %w: tensor<3x128x32xf32>) -> tensor<8x384x32xf32> {
   %c = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8x386x128xf32>
@@ -294,33 +316,4 @@ func.func @padding(%x: tensor<8x384x128xf32>, %w: tensor<3x128x32xf32>) -> tenso
     linalg.yield %u : f32
   } -> tensor<8x384x32xf32>
   return %r : tensor<8x384x32xf32>
-}
-
-// Totals of 640 KiB, of which the second cache holds no half: four blocks of 320 x 128.
-// CHECK-LABEL: func.func @totals
-// CHECK: attrs = {ted.group = {name = "alone"}}
-// MATRIX-LABEL: func.func @totals
-// MATRIX: attrs = {ted.contraction, ted.group = {name = "alone"}}
-// MATRIX: attrs = {ted.group = {columns = 128 : i64, name = "totals_in_blocks", rows = 320 : i64}}
-func.func @totals(%x: tensor<640x8xf32>, %y: tensor<8x256xf32>, %v: tensor<256xf32>) -> tensor<640x256xbf16> {
-  %c = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<640x256xf32>
-  %f = linalg.fill ins(%c : f32) outs(%e : tensor<640x256xf32>) -> tensor<640x256xf32>
-  %t = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
-      iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%x, %y : tensor<640x8xf32>, tensor<8x256xf32>) outs(%f : tensor<640x256xf32>) attrs = {ted.contraction} {
-  ^bb0(%a: f32, %b: f32, %o: f32):
-    %m = arith.mulf %a, %b : f32
-    %u = arith.addf %o, %m : f32
-    linalg.yield %u : f32
-  } -> tensor<640x256xf32>
-  %s = tensor.empty() : tensor<640x256xbf16>
-  %r = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
-      ins(%t, %v : tensor<640x256xf32>, tensor<256xf32>) outs(%s : tensor<640x256xbf16>) {
-  ^bb0(%a: f32, %b: f32, %o: bf16):
-    %m = arith.addf %a, %b : f32
-    %u = arith.truncf %m : f32 to bf16
-    linalg.yield %u : bf16
-  } -> tensor<640x256xbf16>
-  return %r : tensor<640x256xbf16>
 }

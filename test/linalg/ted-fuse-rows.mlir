@@ -1,12 +1,10 @@
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-fuse-rows{cpu=avx512})' | filecheck %s
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-fuse-rows{maps=false cpu=avx512})' | filecheck %s --check-prefix=SUMS
 
 #ij = affine_map<(i, j) -> (i, j)>
 #i = affine_map<(i, j) -> (i)>
 #ji = affine_map<(i, j) -> (j, i)>
+#rows = {name = "common_rows", group = 1}
 
-// SUMS-LABEL: func.func @centred_rows
-// SUMS: scf.forall
 // CHECK-LABEL: func.func @centred_rows
 // CHECK: scf.forall (%{{.*}}) in (8)
 // CHECK: linalg.generic {{.*}}["parallel", "reduction"]
@@ -50,10 +48,8 @@ func.func @read_across_rows(%x: tensor<8x8xf32>, %e: tensor<8x8xf32>, %y: tensor
 
 // Values at the same points need no loop over rows to meet, but those at other points of a row do.
 // CHECK-LABEL: func.func @maps_alone
-// CHECK: scf.forall
-// SUMS-LABEL: func.func @maps_alone
-// SUMS-NOT: scf.forall
-// SUMS: return
+// CHECK-NOT: scf.forall
+// CHECK: return
 func.func @maps_alone(%x: tensor<8x32xf32>, %e: tensor<8x32xf32>, %y: tensor<8x32xf32>) -> tensor<8x32xf32> {
   %p = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) {
@@ -72,8 +68,6 @@ func.func @maps_alone(%x: tensor<8x32xf32>, %e: tensor<8x32xf32>, %y: tensor<8x3
 
 // CHECK-LABEL: func.func @first_of_a_row
 // CHECK: scf.forall
-// SUMS-LABEL: func.func @first_of_a_row
-// SUMS: scf.forall
 func.func @first_of_a_row(%x: tensor<8x32xf32>, %e: tensor<8x32xf32>, %y: tensor<8x32xf32>) -> tensor<8x32xf32> {
   %p = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) {
@@ -179,13 +173,13 @@ func.func @start_that_is_kept(%x: tensor<8x32xf32>, %y: tensor<8x32xf32>, %e: te
     linalg.yield %u : f32
   } -> tensor<8x32xf32>
   %q = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
-      ins(%x : tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) {
+      ins(%x : tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) attrs = {ted.group = #rows} {
   ^bb0(%a: f32, %o: f32):
     %u = math.exp %a : f32
     linalg.yield %u : f32
   } -> tensor<8x32xf32>
   %r = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
-      ins(%q : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) {
+      ins(%q : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) attrs = {ted.group = #rows} {
   ^bb0(%a: f32, %o: f32):
     %u = arith.addf %o, %a : f32
     linalg.yield %u : f32
@@ -211,13 +205,13 @@ func.func @one_start_of_two(%x: tensor<8x32xf32>, %y: tensor<8x32xf32>) -> (tens
     linalg.yield %u : f32
   } -> tensor<8x32xf32>
   %a = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
-      ins(%x : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) {
+      ins(%x : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) attrs = {ted.group = #rows} {
   ^bb0(%e: f32, %o: f32):
     %u = arith.addf %o, %e : f32
     linalg.yield %u : f32
   } -> tensor<8x32xf32>
   %r = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
-      ins(%a : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) {
+      ins(%a : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) attrs = {ted.group = #rows} {
   ^bb0(%e: f32, %o: f32):
     %u = arith.mulf %o, %e : f32
     linalg.yield %u : f32
@@ -232,13 +226,13 @@ func.func @one_fill_of_two(%x: tensor<8x32xf32>, %y: tensor<8x32xf32>) -> (tenso
   %c = arith.constant 1.0 : f32
   %p = linalg.fill ins(%c : f32) outs(%y : tensor<8x32xf32>) -> tensor<8x32xf32>
   %a = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
-      ins(%x : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) {
+      ins(%x : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) attrs = {ted.group = #rows} {
   ^bb0(%e: f32, %o: f32):
     %u = arith.addf %o, %e : f32
     linalg.yield %u : f32
   } -> tensor<8x32xf32>
   %r = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
-      ins(%a : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) {
+      ins(%a : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) attrs = {ted.group = #rows} {
   ^bb0(%e: f32, %o: f32):
     %u = arith.mulf %o, %e : f32
     linalg.yield %u : f32
@@ -262,19 +256,19 @@ func.func @one_start_of_two_inner_members(%x: tensor<8x32xf32>, %y: tensor<8x32x
     linalg.yield %u : f32
   } -> tensor<8x32xf32>
   %a = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
-      ins(%x : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) {
+      ins(%x : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) attrs = {ted.group = #rows} {
   ^bb0(%e: f32, %o: f32):
     %u = arith.addf %o, %e : f32
     linalg.yield %u : f32
   } -> tensor<8x32xf32>
   %b = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
-      ins(%x : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) {
+      ins(%x : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) attrs = {ted.group = #rows} {
   ^bb0(%e: f32, %o: f32):
     %u = arith.subf %o, %e : f32
     linalg.yield %u : f32
   } -> tensor<8x32xf32>
   %r = linalg.generic {indexing_maps = [#ij, #ij, #ij], iterator_types = ["parallel", "parallel"]}
-      ins(%a, %b : tensor<8x32xf32>, tensor<8x32xf32>) outs(%z : tensor<8x32xf32>) {
+      ins(%a, %b : tensor<8x32xf32>, tensor<8x32xf32>) outs(%z : tensor<8x32xf32>) attrs = {ted.group = #rows} {
   ^bb0(%e: f32, %f: f32, %o: f32):
     %u = arith.mulf %e, %f : f32
     linalg.yield %u : f32
@@ -291,33 +285,4 @@ func.func @loop_on_memory(%x: memref<8xf32>, %v: f32) {
     memref.store %v, %x[%i] : memref<8xf32>
   }
   return
-}
-
-// Each image is padded right before its convolution, in memory for one.
-// CHECK-LABEL: func.func @padding
-// CHECK-NOT: tensor<8x386x128xf32>
-// CHECK: scf.forall (%[[N:.*]]) in (8) shared_outs(
-// CHECK: %[[IMAGE:.*]] = tensor.extract_slice %{{.*}}[%[[N]], 0, 0] [1, 384, 128] [1, 1, 1]
-// CHECK: %[[EMPTY:.*]] = tensor.empty() {{.*}}: tensor<1x386x128xf32>
-// CHECK: %[[ZEROS:.*]] = linalg.fill {{.*}} outs(%[[EMPTY]] :
-// CHECK: %[[PADDED:.*]] = tensor.insert_slice %[[IMAGE]] into %[[ZEROS]][0, 1, 0] [1, 384, 128]
-// CHECK: linalg.fill
-// CHECK: linalg.generic {{.*}} ins(%[[PADDED]],
-// CHECK-NOT: tensor<8x386x128xf32>
-func.func @padding(%x: tensor<8x384x128xf32>, %w: tensor<3x128x32xf32>) -> tensor<8x384x32xf32> {
-  %c = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<8x386x128xf32>
-  %z = linalg.fill ins(%c : f32) outs(%e : tensor<8x386x128xf32>) -> tensor<8x386x128xf32>
-  %p = tensor.insert_slice %x into %z[0, 1, 0] [8, 384, 128] [1, 1, 1] : tensor<8x384x128xf32> into tensor<8x386x128xf32>
-  %s = tensor.empty() : tensor<8x384x32xf32>
-  %f = linalg.fill ins(%c : f32) outs(%s : tensor<8x384x32xf32>) -> tensor<8x384x32xf32>
-  %r = linalg.generic {indexing_maps = [affine_map<(n, i, k, r, j) -> (n, i + k, r)>, affine_map<(n, i, k, r, j) -> (k, r, j)>, affine_map<(n, i, k, r, j) -> (n, i, j)>],
-      iterator_types = ["parallel", "parallel", "reduction", "reduction", "parallel"]}
-      ins(%p, %w : tensor<8x386x128xf32>, tensor<3x128x32xf32>) outs(%f : tensor<8x384x32xf32>) attrs = {ted.contraction} {
-  ^bb0(%a: f32, %b: f32, %o: f32):
-    %m = arith.mulf %a, %b : f32
-    %u = arith.addf %o, %m : f32
-    linalg.yield %u : f32
-  } -> tensor<8x384x32xf32>
-  return %r : tensor<8x384x32xf32>
 }

@@ -24,7 +24,8 @@ from ted.transforms.gradient import differentiate, scatter_form
 from unit.domain.random_maps import random_problem
 
 Item = tuple[str, int]
-LOWERED = ["--ted-cpu-pipeline"]
+# CPUs have equations on memory at once, GPUs go by tensors and bufferization.
+LOWERED = (["--ted-cpu-pipeline"], ["--ted-cuda-pipeline=until=buffers"])
 
 
 def _piece(number: int) -> Iterator[str]:
@@ -34,7 +35,7 @@ def _piece(number: int) -> Iterator[str]:
 
 
 def _program(number: int) -> Iterator[str]:
-    """A random program of the fuzzer with its gradients, as equations and as LLVM's dialect."""
+    """A random program of the fuzzer with its gradients, as equations and lowered."""
     from fuzz.answers import heads_of  # torch, which the others do without
     from fuzz.cases import random_case
     from fuzz.compiled import traced
@@ -116,7 +117,8 @@ def _ir(system: System) -> str:
 def _both(system: System) -> Iterator[str]:
     text = _ir(system)
     yield text
-    yield _opt(text, LOWERED)
+    for flags in LOWERED:
+        yield _opt(text, flags)
 
 
 def _opt(text: str, flags: list[str]) -> str:

@@ -3,7 +3,7 @@
 // RUN: ted-opt %s --ted-cpu-pipeline=until=loops | filecheck %s --check-prefix=LOOPS
 // RUN: ted-opt %s --ted-cpu-pipeline=until=loops | ted-opt --ted-cpu-pipeline=after=loops | filecheck %s --check-prefix=LLVM
 // RUN: ted-opt %s --pass-pipeline='builtin.module(cse,ted-cpu-pipeline{until=llvm})' | filecheck %s --check-prefix=LLVM
-// RUN: ted-opt %s --ted-cpu-pipeline --mlir-print-ir-after=ted-bufferize 2>&1 >%t.ignored | filecheck %s --check-prefix=ONE
+// RUN: ted-opt %s --ted-cpu-pipeline --mlir-print-ir-after=ted-emit-kernels 2>&1 >%t.ignored | filecheck %s --check-prefix=ONE
 // RUN: not ted-opt %s --ted-cpu-pipeline=until=nowhere 2>&1 | filecheck %s --check-prefix=STAGE
 // RUN: not ted-opt %s --ted-cpu-pipeline=to=loops 2>&1 | filecheck %s --check-prefix=OPTION
 // RUN: ted-opt %s --ted-cpu-pipeline=cpu=sse2 | filecheck %s --check-prefix=SSE2
@@ -15,7 +15,7 @@
 // LOOPS: memref.load
 // LLVM-NOT: memref
 // LLVM: llvm.func @main
-// ONE: IR Dump After ted-bufferize
+// ONE: IR Dump After ted-emit-kernels
 // ONE-NOT: IR Dump After
 // STAGE: error: pipeline: stages are ted, linalg, {{.*}}, got 'nowhere'
 // OPTION: error: ted-cpu-pipeline: options are until, after, cpu, got 'to'

@@ -25,7 +25,10 @@
 // LINALG-LABEL: func.func @g
 // LINALG: linalg.generic {{.*}}ted.strategy = {name = "points"}
 // LINALG: linalg.generic {{.*}}ted.strategy = {name = "loops"}
-// LINALG: linalg.generic {{.*}}ted.group = {name = "alone"}, ted.strategy = {a = 1 : i64, name = "b"}
+// LINALG: linalg.generic {{.*}}attrs = {ted.strategy = {a = 1 : i64, name = "b"}}
+// What a group asks of equations is obeyed where these become kernels.
+// LINALG-NOT: ted.group
+// LINALG: return
 func.func @g(%x: tensor<8xf64>) -> tensor<8xf64> {
   %e = tensor.empty() : tensor<8xf64>
   %a = "ted.compute"(%x, %e) ({

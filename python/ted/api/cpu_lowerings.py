@@ -100,7 +100,7 @@ class CpuLowering(Lowering):
     def _explained(self, module: ir.Module) -> str:
         from ted.cpu.strategies import explained
         from ted.cpu.unit_strategies import explained as explained_threads
-        from ted.linalg.row_strategies import decide, explained_groups
+        from ted.linalg.kernel_strategies import decide, explained_kernels
         from ted.linalg.ted_choose_forms import explained_forms
         from ted.plan.ted_loop_over_blocks import NAME as BLOCKS
 
@@ -108,9 +108,9 @@ class CpuLowering(Lowering):
             run_stages(module, self.stages, EQUATIONS.name)
         blocks = "\n".join(str(r) for r in remarks if r.message.startswith(BLOCKS))
         forms = explained_forms(module, self._cpu.chains)
-        run_stages(module, self.stages, "tensors", after=EQUATIONS.name)
-        groups = explained_groups(decide(module, self._cpu, maps=True))
-        run_stages(module, self.stages, "buffers", after="tensors")
+        blocks_of = (decide(f.entry_block, self._cpu) for f in functions(module))
+        groups = "\n".join(map(explained_kernels, blocks_of))
+        run_stages(module, self.stages, "buffers", after=EQUATIONS.name)
         threads = explained_threads(module, self._cpu)
         return "\n\n".join(
             filter(None, [blocks, forms, groups, threads, explained(module, self._cpu)])

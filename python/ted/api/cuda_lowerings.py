@@ -46,7 +46,7 @@ class CudaLowering(Lowering):
     def _explained(self, module: ir.Module) -> str:
         forms = explained_forms(run_stages(module, self.stages, EQUATIONS.name))
         tensors = run_stages(module, self.stages, "tensors", after=EQUATIONS.name)
-        groups = explained_groups(decide(tensors, named_cpu(ROWS_OF), maps=False))
+        groups = explained_groups(decide(tensors, named_cpu(ROWS_OF)))
         kernels = run_stages(module, self.stages, "work", after="tensors")
         return "\n\n".join(filter(None, [forms, groups, explained(kernels, self._options)]))
 

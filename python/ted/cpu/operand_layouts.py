@@ -17,8 +17,10 @@ from typing import Any
 from ted.cpu.contraction_plan import Plan
 from ted.linalg.contractions import ELEMENT_BYTES, LinalgContraction, linear_map
 from ted.machine import LINE_BYTES, PAGE_BYTES, Cpu
-from ted.mlir import ir, linalg, tensor
-from ted.mlir.generic import Generic, empty_generic, set_maps
+from ted.mlir import ir, linalg
+from ted.mlir.generic import Generic, empty_generic, set_maps, written_by
+from ted.mlir.scalars import element_type, shape_of
+from ted.mlir.storage import empty
 from ted.mlir.strategies import Declined, Plain, Strategy, choose, forget
 from ted.records import dataclass
 
@@ -139,16 +141,16 @@ def _emit_transposed(site: Site, plan: Transposed) -> None:
 
 def _copy(value: ir.Value, order: tuple[int, ...]) -> ir.Value:
     """The tensor with its dims in another order."""
-    kind = ir.RankedTensorType(value.type)
-    empty = tensor.EmptyOp([kind.shape[k] for k in order], kind.element_type).result
+    shape = shape_of(value)
+    room = empty([shape[k] for k in order], element_type(value), value)
     rank = len(order)
     read = [ir.AffineExpr.get_dim(order.index(k)) for k in range(rank)]
     maps = [ir.AffineMap.get(rank, 0, read), ir.AffineMap.get_identity(rank)]
-    made = empty_generic([value], [empty], maps, [False] * rank)
+    made = empty_generic([value], [room], maps, [False] * rank)
     body = made.regions[0].blocks[0]
     with ir.InsertionPoint(body):
         linalg.YieldOp([body.arguments[0]])
-    return made.results[0]
+    return written_by(made)[0]
 
 
 TABLE = (

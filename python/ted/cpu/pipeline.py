@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ted.ir.pipelines import Stage, Step, pipeline_text, with_options
-from ted.linalg.pipeline import CLEAN, DESTINATIONS, LINALG, equations
+from ted.linalg.pipeline import equations
 from ted.machine import DEFAULT, Cpu, named_cpu
 
 HALVES_IN_F32 = (
@@ -27,32 +27,22 @@ CPU_STAGES: tuple[Stage, ...] = (
         "linalg",
         (
             Step("ted-mask-boxes{asked=true}", "what strips ask for, as products know boxes only"),
-            *LINALG.steps,
-        ),
-    ),
-    Stage(
-        "tensors",
-        (
-            DESTINATIONS,
-            CLEAN,
-            Step("ted-schedule-contractions", "before anything else fuses or tiles what it claims"),
+            Step("ted-emit-kernels", "equations tell what may share a loop, and lie where"),
+            Step("ted-lower-tensors", "linalg of other tools, which has no equations"),
         ),
     ),
     Stage(
         "scheduled",
         (
-            Step("ted-choose-rows", "on tensors, where fusing needs no proof about memory"),
-            Step("ted-fuse-rows", "what the attributes say"),
+            Step("ted-schedule-contractions", "before anything else fuses or tiles what it claims"),
+            Step("canonicalize,cse", "loops that run once go, constants stand in front of all"),
+            Step("ted-fuse-columns", "on memory: no equation has a total of some rows"),
+            Step("ted-shrink-row-buffers", "when the last reader of a row is in its loop"),
         ),
     ),
     Stage(
         "buffers",
         (
-            Step("ted-bufferize", "after fusion: tensors are values, memory is not"),
-            Step("ted-convert-foralls", "buffers get out of loops, and sums into them"),
-            Step("canonicalize,cse", "loops that run once go"),
-            Step("ted-fuse-columns", "on memrefs: a parallel loop on tensors carries no total"),
-            Step("ted-shrink-row-buffers", "when the last reader of a row is in its loop"),
             Step("func.func(buffer-hoisting,buffer-loop-hoisting)", "one for all iterations"),
             Step("ted-promote-buffers", "before deallocation, after loops are serial"),
             Step(
@@ -141,9 +131,9 @@ CPU_STAGES: tuple[Stage, ...] = (
 # The passes that decide by the registers and instructions of the CPU.
 _OF_CPU = (
     "ted-loop-over-blocks",
+    "ted-emit-kernels",
+    "ted-lower-tensors",
     "ted-schedule-contractions",
-    "ted-choose-rows",
-    "ted-fuse-rows",
     "ted-fuse-columns",
     "ted-spread-operands",
     "ted-parallelize-kernels",
@@ -165,7 +155,6 @@ def cpu_stages(cpu: Cpu, memory: int | None = None) -> tuple[Stage, ...]:
     given: dict[str, Sequence[str]] = {name: [f"cpu={cpu.name}"] for name in _OF_CPU}
     if cpu.grain_cycles != named_cpu(cpu.name).grain_cycles:
         given |= {name: [f"cpu={cpu.name}", f"grain={cpu.grain_cycles}"] for name in _OF_GRAIN}
-    given["convert-ted-to-linalg"] = [f"rows={cpu.chains}", "ahead=true", "branches=true"]
     given[_ANNOTATING] = [f"cpu={cpu.name}", *(["native=true"] if cpu.is_native else [])]
     stages = with_options(CPU_STAGES, given)
     if memory is None:

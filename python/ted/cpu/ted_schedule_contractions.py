@@ -42,6 +42,8 @@ class TedScheduleContractions:
             generalize(module)
             copies: dict[Any, ir.Value] = {}
             for op in generics(module.operation):
+                if MARK in op.attributes:
+                    continue
                 contraction = _in_pairs(op, cpu) or split_factors(op) or op
                 site = _planned(contraction, cpu, copies)
                 if site is not None:

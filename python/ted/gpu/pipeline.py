@@ -13,7 +13,7 @@ from ted.machine import DEFAULT_GPU, GPUS
 from ted.options import CompileOptions
 
 ROWS_OF = "avx512"  # whose vectors say what is read across rows: on every host the same
-_ROWS = f"{{maps=false cpu={ROWS_OF}}}"
+_ROWS = f"{{cpu={ROWS_OF}}}"
 
 GPU_STAGES: tuple[Stage, ...] = (
     EQUATIONS,

@@ -249,10 +249,10 @@ def _still_asked(asked: set[Asked], step: Step, module: ir.Module) -> set[Asked]
     Raises: ScheduleError for what a pass lost that decides nothing about it.
     """
     obeyed = step.row.obeys
-    others = {a for a in asked if a.attribute != obeyed}
+    others = {a for a in asked if a.attribute not in obeyed}
     if others:
         check_is_kept(others, module, step.name)
-    return others | {a for a in asked_of(module) if a.attribute == obeyed} if obeyed else others
+    return others | {a for a in asked_of(module) if a.attribute in obeyed} if obeyed else others
 
 
 def _check_is_on_memory(name: str, module: ir.Module) -> None:

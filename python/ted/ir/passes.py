@@ -43,7 +43,7 @@ class Row:
     package: str
     summary: str
     on_memory: bool = False
-    obeys: str = ""
+    obeys: tuple[str, ...] = ()
     checks: bool = False
 
 
@@ -113,27 +113,27 @@ PASSES: dict[str, Row] = {
     "ted-spread-operands": Row("ted.cpu", "give small operands dims that they are repeated along"),
     "ted-collapse-dims": Row("ted.cpu", "make one loop of neighbouring dims without gaps"),
     "ted-choose-loops": Row(
-        "ted.cpu", "write the strategy of each operation that becomes loops", obeys=STRATEGY
+        "ted.cpu", "write the strategy of each operation that becomes loops", obeys=(STRATEGY,)
     ),
     "ted-convert-foralls": Row("ted.cpu", "turn scf.forall into loops that are marked as parallel"),
     "ted-outline-kernels": Row("ted.cpu", "make functions of loop nests, equal ones one"),
     "ted-parallelize-kernels": Row(
-        "ted.cpu", "cut kernels with much work into units that threads share", obeys=THREADS
+        "ted.cpu", "cut kernels with much work into units that threads share", obeys=(THREADS,)
     ),
     "ted-fork-units": Row("ted.cpu", "let the threads of the runtime share units of work"),
     "ted-tile-loops": Row(
         "ted.cpu",
         "turn contractions and reads across rows into loops around tiles",
-        obeys=STRATEGY,
+        obeys=(STRATEGY,),
     ),
     "ted-choose-rows": Row(
-        "ted.linalg", "write which operations share a loop over rows", obeys=GROUP
+        "ted.linalg", "write which operations share a loop over rows", obeys=(GROUP,)
     ),
     "ted-fuse-rows": Row(
-        "ted.linalg", "put operations over the same rows into one loop", obeys=GROUP
+        "ted.linalg", "put operations over the same rows into one loop", obeys=(GROUP,)
     ),
     "ted-fuse-columns": Row(
-        "ted.cpu", "let sums over rows advance inside the loop that makes the rows", obeys=GROUP
+        "ted.cpu", "let sums over rows advance inside the loop that makes the rows", obeys=(GROUP,)
     ),
     "ted-shrink-row-buffers": Row(
         "ted.cpu", "keep one row of a buffer that a loop uses row by row"
@@ -144,9 +144,18 @@ PASSES: dict[str, Row] = {
     "ted-sink-recomputed": Row(
         "ted.linalg", "move recomputed equations into the steps that read them"
     ),
-    "ted-choose-forms": Row("ted.linalg", "write what each equation becomes", obeys=FORM),
+    "ted-choose-forms": Row("ted.linalg", "write what each equation becomes", obeys=(FORM,)),
     "convert-ted-to-linalg": Row(
-        "ted.linalg", "lower equations to linalg and scf on tensors", obeys=FORM
+        "ted.linalg", "lower equations to linalg and scf on tensors", obeys=(FORM,)
+    ),
+    "ted-choose-groups": Row(
+        "ted.linalg", "write which equations share a loop over rows", obeys=(GROUP,)
+    ),
+    "ted-emit-kernels": Row(
+        "ted.linalg", "make loops and linalg on memory of equations", obeys=(FORM, GROUP)
+    ),
+    "ted-lower-tensors": Row(
+        "ted.cpu", "give linalg on tensors, as other tools write it, memory", obeys=(GROUP,)
     ),
     "ted-pass-destinations": Row(
         "ted.linalg", "write function results into memory that the caller provides"
@@ -187,17 +196,17 @@ PASSES: dict[str, Row] = {
         "ted.gpu",
         "write the strategy of each piece of work that becomes kernels",
         on_memory=True,
-        obeys=STRATEGY,
+        obeys=(STRATEGY,),
     ),
     "ted-map-to-gpu": Row(
-        "ted.gpu", "turn work on memrefs into GPU kernels", on_memory=True, obeys=STRATEGY
+        "ted.gpu", "turn work on memrefs into GPU kernels", on_memory=True, obeys=(STRATEGY,)
     ),
     "ted-mark-contractions": Row(
         "ted.gpu", "find contractions on tensors and claim them for their kernels"
     ),
     "ted-order-loops": Row("ted.gpu", "run the loops of maps in the order of the result"),
     "ted-mask-boxes": Row(
-        "ted.linalg", "turn equations over parts of boxes into boxes with masks", obeys=FORM
+        "ted.linalg", "turn equations over parts of boxes into boxes with masks", obeys=(FORM,)
     ),
     "ted-fuse-row-loops": Row("ted.gpu", "put loops over the same rows into one"),
     "ted-sink-column-sums": Row("ted.gpu", "move sums over rows behind the loops over these rows"),

@@ -23,8 +23,9 @@ from ted.linalg.loop_order import loop_order
 from ted.linalg.slices import Operand, WrittenSlice
 from ted.linalg.subdomain import Subdomain
 from ted.math.narrow_floats import computed
-from ted.mlir import arith, ir, tensor
+from ted.mlir import arith, ir
 from ted.mlir.scalars import constant, element_type, is_float, shape_of
+from ted.mlir.storage import empty, saved
 
 SHORT = 16  # fewer points are not worth a second pass
 # Any number above every index but the greatest, which LLVM would turn into a conditional.
@@ -49,9 +50,10 @@ def emit_arg_reduction(subdomain: Subdomain, target: WrittenSlice, results: Valu
     extreme = replace(
         subdomain, combiner=subdomain.combiner.removeprefix("arg"), inits=subdomain.inits[:1]
     )
+    start = saved(target.of(results[0]))
     (best,) = emit_generic(extreme, target, results[:1])
     place = _first_place(subdomain, target, target.of(best))
-    index = _with_init(target, results, best, place)
+    index = _with_init(start, target.of(results[1]), target.of(best), place)
     return [best, target.back_into(index, results[1])]
 
 
@@ -64,8 +66,7 @@ def _first_place(subdomain: Subdomain, target: WrittenSlice, best: ir.Value) -> 
     subscripts = tuple(target.subscripts)
     shapes = shape_operands(subdomain, target, list(plain.values()))
     ins = [*plain.values(), Operand(best, subscripts), *shapes]
-    empty = tensor.EmptyOp(list(shape_of(best)), kind).result
-    start = filled(empty, constant(kind, NONE[width]))
+    start = filled(empty(shape_of(best), kind, best), constant(kind, NONE[width]))
 
     def body(arguments: Sequence[ir.Value]) -> Values:
         value, here = body_values(subdomain, plain, arguments, order)
@@ -87,9 +88,10 @@ def _attains(value: ir.Value, best: ir.Value) -> ir.Value:
     return arith.OrIOp(equal, arith.CmpFOp(arith.CmpFPredicate.UNO, value, value).result).result
 
 
-def _with_init(target: WrittenSlice, results: Values, best: ir.Value, place: ir.Value) -> ir.Value:
+def _with_init(
+    start: ir.Value, index: ir.Value, final: ir.Value, place: ir.Value
+) -> ir.Value:  # fmt: skip
     """The index found, or that of init where init holds the extreme or no point was better."""
-    start, index, final = target.of(results[0]), target.of(results[1]), target.of(best)
     dims = tuple(ir.AffineExpr.get_dim(k) for k in range(len(shape_of(place))))
     ins = [Operand(v, dims) for v in (start, final, place)]
     width = ir.IntegerType(element_type(place)).width

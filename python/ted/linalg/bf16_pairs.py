@@ -26,12 +26,13 @@ from ted.linalg.contractions import (
 from ted.linalg.slices import extract_slice, insert_slice
 from ted.linalg.strided_contractions import Dim
 from ted.machine import LINE_BYTES
-from ted.mlir import ir, linalg, tensor
+from ted.mlir import ir, linalg
 from ted.mlir.affine_forms import dims_used
 from ted.mlir.generic import Generic, empty_generic
 from ted.mlir.pairs import pair, product_of_pairs
 from ted.mlir.queries import defining
 from ted.mlir.scalars import constant, shape_of
+from ted.mlir.storage import empty, is_memory
 from ted.records import dataclass
 
 Read = tuple[ir.Value, ir.AffineMap]
@@ -198,7 +199,8 @@ def in_pairs(op: ir.Operation, products: Products, layout: Layout) -> ir.Operati
         with ir.InsertionPoint(made.regions[0].blocks[0]):
             count = len(sides[0])
             linalg.YieldOp([product_of_pairs(factors[:count], factors[count:], out)])
-    op.results[0].replace_all_uses_with(made.results[0])
+    for old, new in zip(op.results, made.results, strict=True):
+        old.replace_all_uses_with(new)
     op.erase()
     return made
 
@@ -253,7 +255,7 @@ def _paired(value: ir.Value, dim: int, order: tuple[int, ...], count: int, gap: 
     extent = shape_of(value)[dim]
     shape = [count if k == dim else shape_of(value)[k] for k in order]
     room = [*shape[:-1], shape[-1] + gap]
-    result = tensor.EmptyOp(room, ir.IntegerType.get_signless(32)).result
+    result = empty(room, ir.IntegerType.get_signless(32), value)
     whole, rest = divmod(extent, 2)
     if whole:
         halves = [_along(value, dim, start, whole, 2) for start in (0, 1)]
@@ -298,4 +300,6 @@ def _stored(
         low, high = (*list(body.arguments)[:-1], None, None)[:2]
         value = constant(body.arguments[-1].type, 0) if low is None else pair(low, high)
         linalg.YieldOp([value])
+    if is_memory(into):
+        return into
     return insert_slice(made.results[0], into, offsets, sizes, strides)

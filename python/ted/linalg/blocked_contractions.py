@@ -26,6 +26,7 @@ from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used, down, linear, substitute
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import affine_value, element_type, shape_of
+from ted.mlir.storage import is_memory
 from ted.mlir.strategies import Declined
 from ted.records import dataclass
 
@@ -157,7 +158,9 @@ class _Slice:
     sizes: tuple[int, ...]
 
     def back_into(self, part: ir.Value, whole: ir.Value) -> ir.Value:
-        """The whole with the slice replaced."""
+        """The whole with the slice replaced, which in memory it is."""
+        if is_memory(whole):
+            return whole
         return insert_slice(part, whole, self.offsets, self.sizes, [1] * len(self.sizes))
 
 

@@ -14,7 +14,7 @@ from ted.linalg.domain_forms import all_hold
 from ted.linalg.folded_predicates import chosen, decided_conditions, needed_operations
 from ted.linalg.subdomain import Read, Subdomain
 from ted.math.narrow_floats import computed, copied, rounded
-from ted.mlir import arith, ir, tensor
+from ted.mlir import arith, ir
 from ted.mlir.queries import defining
 from ted.mlir.scalars import (
     affine_value,
@@ -22,6 +22,7 @@ from ted.mlir.scalars import (
     constant,
     element_type,
 )
+from ted.mlir.storage import element
 
 _CONTRACTABLE = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.negf")
 
@@ -34,7 +35,7 @@ def read_value(read: Read | None, zero_type: ir.Type, dims: Sequence[ir.Value]) 
 
     def load() -> list[ir.Value]:
         where = [affine_value(e, dims) for e in read.subscripts]
-        return [tensor.ExtractOp(read.tensor, where).result]
+        return [element(read.tensor, where)]
 
     if not read.guard:
         return load()[0]

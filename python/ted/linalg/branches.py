@@ -8,10 +8,12 @@ Only where a side is little work and the other is not: short loops test quickly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from math import prod
 
 from ted.linalg.padding import Paddings
-from ted.linalg.strategies import lower_equation
+from ted.linalg.strategies import begun, lower_equation
 from ted.linalg.subdomain import Subdomain, from_compute
 from ted.linalg.uniform_choices import (
     adds_nothing,
@@ -31,21 +33,35 @@ FEW = 64  # points: a test in front of so few, and two loops for one, gain nothi
 Values = list[ir.Value]
 
 
-def lower_with_branches(op: ir.Operation, paddings: Paddings) -> tuple[Values, Choice | None]:
-    """Emit an equation; its new values, and the row of the side that computes.
+def tested_condition(subdomain: Subdomain) -> ir.Value | None:
+    """The condition of a choice that is tested in front of the points; None for none."""
+    condition = root_choice(subdomain.body, uniform_values(subdomain), {})
+    if condition is None or prod(subdomain.extents) < FEW or not _is_worth_it(subdomain):
+        return None
+    return condition
+
+
+def lower_with_branches(
+    op: ir.Operation, paddings: Paddings,
+    read: Callable[[ir.Operation], Subdomain] = from_compute,
+) -> tuple[Values, Choice | None]:  # fmt: skip
+    """Emit an equation, which is `read`; its new values, and the row of the side that computes.
 
     Raises: ScheduleError for a `ted.form` that does not fit.
     """
-    subdomain = from_compute(op)
-    keys = uniform_values(subdomain)
-    condition = root_choice(subdomain.body, keys, {})
-    if condition is None or prod(subdomain.extents) < FEW or not _is_worth_it(subdomain):
+    subdomain = read(op)
+    condition = tested_condition(subdomain)
+    if condition is None:
         return lower_equation(subdomain, paddings)
+    subdomain = begun(subdomain)
     rows: list[Choice | None] = []
 
     def side(answer: bool) -> Values:
         copy = op.clone().operation
-        one = from_compute(copy)
+        one = replace(
+            from_compute(copy), reads=subdomain.reads, write=subdomain.write,
+            inits=subdomain.inits,
+        ) if subdomain.starts else from_compute(copy)  # fmt: skip
         same = uniform_values(one)
         value = root_choice(one.body, same, {})
         assert value is not None, "as in the original"

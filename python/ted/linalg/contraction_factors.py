@@ -18,11 +18,12 @@ from ted.linalg.contractions import (
     recognise,
     reduction_of,
 )
-from ted.mlir import ir, linalg, tensor
+from ted.mlir import ir, linalg
 from ted.mlir.affine_forms import substitute
-from ted.mlir.generic import Generic, empty_generic
+from ted.mlir.generic import Generic, empty_generic, written_by
 from ted.mlir.queries import computed_from, defining, factors_of
 from ted.mlir.semiring import MULTIPLICATIONS, add, multiply
+from ted.mlir.storage import empty
 from ted.records import dataclass
 
 
@@ -63,7 +64,8 @@ def split_factors(op: ir.Operation) -> ir.Operation | None:
             for factor, (shape, map_) in zip(factors, spaces, strict=True)
         ]
         contraction = _contract(generic, operands, maps)
-    op.results[0].replace_all_uses_with(contraction.results[0])
+    for old, new in zip(op.results, contraction.results, strict=True):
+        old.replace_all_uses_with(new)
     op.erase()
     return contraction
 
@@ -146,15 +148,15 @@ def _materialised(
         return generic.operands[only.arg_number]
     inputs = sorted(factor.inputs)
     maps = [_local_map(generic.maps[k], map_, len(shape)) for k in inputs]
-    empty = tensor.EmptyOp(list(shape), only.type).result
+    room = empty(shape, only.type, generic.outputs[0])
     maps.append(ir.AffineMap.get_identity(len(shape)))
-    made = empty_generic([generic.operands[k] for k in inputs], [empty], maps, [False] * len(shape))
+    made = empty_generic([generic.operands[k] for k in inputs], [room], maps, [False] * len(shape))
     body = made.regions[0].blocks[0]
     arguments = {generic.body.arguments[k]: body.arguments[place] for place, k in enumerate(inputs)}
     with ir.InsertionPoint(body):
         copies = _copy_values(generic.body, factor.values, arguments)
         linalg.YieldOp([_product(copies)])
-    return made.results[0]
+    return written_by(made)[0]
 
 
 def _local_map(map_: ir.AffineMap, space: ir.AffineMap, rank: int) -> ir.AffineMap:

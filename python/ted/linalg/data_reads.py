@@ -12,15 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ted.errors import stated_rule
-from ted.mlir import arith, func, ir, scf, tensor
+from ted.mlir import arith, func, ir, scf
 from ted.mlir.locations import source_location
-from ted.mlir.queries import operations
+from ted.mlir.queries import defining, operations
 from ted.mlir.scalars import all_of, conditional, constant, element_type, index, shape_of
+from ted.mlir.storage import element
 from ted.records import dataclass
 
 ERROR_FUNCTION = "ted_index_error"
 TENSOR_NAMES = "ted.indexed_tensors"
 PLACES = "ted.indexed_places"  # the user's line of each access, as text, empty where not known
+_VIEWS = ("memref.expand_shape", "memref.collapse_shape", "memref.subview")
 AHEAD = "ahead"  # the mode of an access of mode `check` whose indices were tested before
 
 
@@ -84,7 +86,7 @@ def checked_load(op: ir.Operation, operands: Sequence[ir.Value], *, ahead: bool)
     kind = element_type(access.target)
     return guarded(
         access, AHEAD if ahead and mode == "check" else mode, [kind],
-        lambda place: [tensor.ExtractOp(access.target, place).result],
+        lambda place: [element(access.target, place)],
         lambda: [constant(kind, 0)],
     )[0]  # fmt: skip
 
@@ -127,9 +129,16 @@ def _clipped(value: ir.Value, extent: int) -> ir.Value:
 
 def _call(access: Access, dim: int) -> None:
     i64 = ir.IntegerType.get_signless(64)
-    known = [constant(i64, n) for n in (_identifier(access.target), dim)]
+    known = [constant(i64, n) for n in (_identifier(_viewed(access.target)), dim)]
     value = arith.IndexCastOp(i64, access.place[dim]).result
     func.CallOp([], ERROR_FUNCTION, [*known, value, constant(i64, access.extent(dim))])
+
+
+def _viewed(value: ir.Value) -> ir.Value:
+    """The memory that a view is of; a tensor is itself."""
+    while (view := defining(value, *_VIEWS)) is not None:
+        value = view.operands[0]
+    return value
 
 
 def _module_of(op: ir.Operation) -> ir.Operation:

@@ -20,7 +20,8 @@ from ted.linalg.slices import extract_slice, insert_slice
 from ted.linalg.subdomain import Subdomain
 from ted.mlir import ir, tensor
 from ted.mlir.affine_forms import linear, single_dim
-from ted.mlir.scalars import element_type, shape_of
+from ted.mlir.scalars import shape_of
+from ted.mlir.storage import split_dims
 from ted.records import dataclass
 
 Values = list[ir.Value]
@@ -92,8 +93,7 @@ def _place(expr: ir.AffineExpr, extent: int, subdomain: Subdomain) -> _Place | N
 
 
 def _expand(value: ir.Value, groups: ir.ArrayAttr, shape: Sequence[int]) -> ir.Value:
-    kind = ir.RankedTensorType.get(list(shape), element_type(value))
-    return tensor.ExpandShapeOp(kind, value, groups, [], list(shape)).result
+    return split_dims(value, groups, shape)
 
 
 def _groups(digits: Sequence[Sequence[Digit]]) -> ir.ArrayAttr:

@@ -43,11 +43,11 @@ def generalize(module: ir.Module) -> None:
 
 
 def generics(root: ir.Operation) -> list[ir.Operation]:
-    """The generics on tensors inside an operation."""
+    """The generics inside an operation."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "linalg.generic" and isinstance(op.operands[0].type, ir.RankedTensorType):
+        if op.name == "linalg.generic":
             found.append(op)
         return ir.WalkResult.ADVANCE
 

@@ -13,11 +13,13 @@ from ted.linalg.combiners import accumulator_type, combine
 from ted.linalg.loop_order import loop_order
 from ted.linalg.slices import Operand, WrittenSlice, is_plain, read_hull
 from ted.linalg.subdomain import Subdomain
-from ted.mlir import ir, linalg, tensor
+from ted.mlir import ir, linalg
 from ted.mlir.affine_forms import dims_used, substitute
-from ted.mlir.generic import empty_generic, named_generic
+from ted.mlir.filling import build_fill
+from ted.mlir.generic import empty_generic, written_by
 from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type, narrowed, shape_of, widened
+from ted.mlir.storage import empty
 from ted.mlir.strategies import Wishes, attach
 
 Values = list[ir.Value]
@@ -91,8 +93,8 @@ def shape_operands(
     if not missing:
         return []
     shape = [subdomain.extents[d] for d in missing]
-    empty = tensor.EmptyOp(shape, ir.IntegerType.get_signless(8)).result
-    return [Operand(empty, tuple(ir.AffineExpr.get_dim(d) for d in missing))]
+    room = empty(shape, ir.IntegerType.get_signless(8), subdomain.inits[0])
+    return [Operand(room, tuple(ir.AffineExpr.get_dim(d) for d in missing))]
 
 
 def build_generic(
@@ -117,7 +119,7 @@ def build_generic(
         linalg.YieldOp(body(list(block.arguments)))
     _drop_unused_indices(block)
     attach(op, wishes)
-    return list(op.results)
+    return written_by(op)
 
 
 def _drop_unused_indices(block: ir.Block) -> None:
@@ -132,7 +134,8 @@ def _renamed(expr: ir.AffineExpr, place: Sequence[ir.AffineExpr]) -> ir.AffineEx
 
 def filled(into: ir.Value, value: ir.Value) -> ir.Value:
     """A tensor of one value everywhere."""
-    return named_generic(linalg.FillOp, [value], into)
+    made = build_fill(value, into)
+    return into if made is None else made
 
 
 def starts_alike(init: ir.Value) -> bool:
@@ -142,9 +145,9 @@ def starts_alike(init: ir.Value) -> bool:
 
 def started(shape: Sequence[int], init: ir.Value) -> ir.Value:
     """A tensor of another shape that starts as one of those does."""
-    empty = tensor.EmptyOp(list(shape), element_type(init)).result
+    room = empty(shape, element_type(init), init)
     fill = defining(init, "linalg.fill")
-    return empty if fill is None else filled(empty, fill.operands[0])
+    return room if fill is None else filled(room, fill.operands[0])
 
 
 def linalg_indices(rank: int, order: Sequence[int]) -> Values:
@@ -163,7 +166,7 @@ def cast_tensor(
     if element_type(value) == kind:
         return value
     shape = shape_of(value)
-    into = tensor.EmptyOp(list(shape), kind).result if into is None else into
+    into = empty(shape, kind, value) if into is None else into
     dims = tuple(ir.AffineExpr.get_dim(k) for k in range(len(shape)))
     return build_generic(
         [Operand(value, dims)], [Operand(into, dims)], range(len(shape)),

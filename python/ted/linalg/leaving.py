@@ -20,10 +20,11 @@ from ted.linalg.step_choices import during
 from ted.linalg.storage_folding import Window
 from ted.linalg.subdomain import Read, Subdomain
 from ted.linalg.uniform_choices import connected, truth
-from ted.mlir import arith, func, ir, scf, tensor
+from ted.mlir import arith, func, ir, scf
 from ted.mlir.affine_forms import down, linear
 from ted.mlir.queries import defining, operations
 from ted.mlir.scalars import constant, index, shape_of
+from ted.mlir.storage import element
 from ted.records import dataclass
 
 GOES_ON = "ted_loop_goes_on"
@@ -146,7 +147,7 @@ def _any(slices: ir.Value) -> ir.Value:
 
     def level(place: list[ir.Value], found: ir.Value) -> ir.Value:
         if len(place) == len(shape):
-            return arith.OrIOp(found, tensor.ExtractOp(slices, place).result).result
+            return arith.OrIOp(found, element(slices, place)).result
         if shape[len(place)] == 1:
             return level([*place, index(0)], found)
         loop = scf.ForOp(index(0), index(shape[len(place)]), index(1), [found])

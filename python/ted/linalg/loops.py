@@ -21,7 +21,7 @@ from ted.linalg.domain_forms import points as box_points
 from ted.linalg.loop_order import loop_order
 from ted.linalg.subdomain import Constraint, Subdomain
 from ted.linalg.wide_accumulators import in_wide_totals
-from ted.mlir import affine, arith, ir, scf, tensor
+from ted.mlir import affine, arith, ir
 from ted.mlir.affine_forms import dims_used, single_dim, substitute, symbols_used
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import (
@@ -32,6 +32,7 @@ from ted.mlir.scalars import (
     index,
     narrowed,
 )
+from ted.mlir.storage import element, loop, with_element
 from ted.mlir.strategies import attach
 from ted.records import dataclass
 
@@ -224,17 +225,20 @@ class _Nest:
             return leaf(carried)
         bounds, *inner = loops
         lower, upper = loop_bounds(bounds, self.dims)
-        loop = scf.ForOp(lower, upper, index(1), carried)
-        if len(self.dims) == self.fixed:
-            attach(loop.operation, self.subdomain.wishes)
+        is_outermost = len(self.dims) == self.fixed
+
+        def turn(at: ir.Value, inside: Values) -> Values:
+            self.dims[bounds.dim] = at
+            return self.run(inner, inside, leaf)
+
+        made, results = loop((lower, upper), index(1), carried, turn)
+        if is_outermost:
+            attach(made, self.subdomain.wishes)
         if self._is_race_free(bounds.dim):
-            loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
+            made.attributes[PARALLEL] = ir.UnitAttr.get()
         elif any(self._is_race_free(one.dim) for one in inner):
-            loop.operation.attributes[PARALLEL_INSIDE] = ir.UnitAttr.get()
-        with ir.InsertionPoint(loop.body):
-            self.dims[bounds.dim] = loop.induction_variable
-            scf.YieldOp(self.run(inner, list(loop.inner_iter_args), leaf))
-        return list(loop.results)
+            made.attributes[PARALLEL_INSIDE] = ir.UnitAttr.get()
+        return results
 
     def _is_race_free(self, dim: int) -> bool:
         """Whether points that differ in this dim write different elements, whatever the others.
@@ -282,10 +286,10 @@ class _Nest:
         def update() -> Values:
             totals: Values = results
             if subdomain.combiner != "set":
-                totals = [tensor.ExtractOp(r, place).result for r in results]
+                totals = [element(r, place) for r in results]
             totals = self.run(rest, totals, self._point)
             return [
-                tensor.InsertOp(narrowed(t, kind), r, place).result
+                with_element(narrowed(t, kind), r, place)
                 for t, kind, r in zip(totals, kinds, results, strict=True)
             ]
 
@@ -324,10 +328,9 @@ class _Nest:
             place = [affine_value(e, dims, symbols) for e in subdomain.write]
 
             def put(at: Values) -> Values:
-                old: Values = [tensor.ExtractOp(r, at).result for r in results]
+                old: Values = [element(r, at) for r in results]
                 new = combine(subdomain, old, values)
-                return [tensor.InsertOp(n, r, at).result
-                        for n, r in zip(new, results, strict=True)]  # fmt: skip
+                return [with_element(n, r, at) for n, r in zip(new, results, strict=True)]
 
             types = [r.type for r in results]
             access = Access(results[0], tuple(place), subdomain.tested_subscripts)

@@ -11,8 +11,7 @@ from ted.linalg.generics import cast_tensor
 from ted.linalg.slices import Operand, WrittenSlice, read_hull
 from ted.linalg.subdomain import Subdomain
 from ted.mlir import ir, linalg
-from ted.mlir.generic import named_generic
-from ted.mlir.queries import defining
+from ted.mlir.generic import named_operation, written_by
 from ted.mlir.scalars import element_type, is_float, narrowed, widened
 from ted.mlir.strategies import attach
 
@@ -36,10 +35,8 @@ def emit_named(
     total = accumulator_type("add", kind, repeats=True)
     start = cast_tensor(slice_, total, widened)
     product = _build(a, b, Operand(start, tuple(target.subscripts)), dims)
-    maker = defining(product)
-    assert maker is not None, "a product is no argument"
-    attach(maker, subdomain.wishes)
-    rounded = cast_tensor(product, kind, narrowed, into=slice_)
+    attach(product, subdomain.wishes)
+    rounded = cast_tensor(written_by(product)[0], kind, narrowed, into=slice_)
     return [target.back_into(rounded, results[0])]
 
 
@@ -64,11 +61,11 @@ def _roles(operands: list[Operand], written: list[int], subdomain: Subdomain) ->
     return [*batch, m, n, k]
 
 
-def _build(a: Operand, b: Operand, c: Operand, dims: list[int]) -> ir.Value:
+def _build(a: Operand, b: Operand, c: Operand, dims: list[int]) -> ir.Operation:
     place = {d: ir.AffineExpr.get_dim(k) for k, d in enumerate(dims)}
     maps = [
         ir.AffineMapAttr.get(ir.AffineMap.get(len(dims), 0, [place[d] for d in _positions(o)]))
         for o in (a, b, c)
     ]
     kind = linalg.MatmulOp if len(dims) == 3 else linalg.BatchMatmulOp
-    return named_generic(kind, [a.value, b.value], c.value, indexing_maps=ir.ArrayAttr.get(maps))
+    return named_operation(kind, [a.value, b.value], c.value, indexing_maps=ir.ArrayAttr.get(maps))

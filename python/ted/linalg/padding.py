@@ -17,10 +17,12 @@ from ted.linalg.bodies import read_value
 from ted.linalg.generics import build_generic, filled, linalg_indices
 from ted.linalg.slices import Operand, extract_slice, insert_slice
 from ted.linalg.subdomain import Constraint, Read
-from ted.mlir import ir, tensor
+from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used, down, linear, substitute
 from ted.mlir.affine_ranges import value_range
+from ted.mlir.queries import defining, is_inside
 from ted.mlir.scalars import constant, element_type, shape_of
+from ted.mlir.storage import empty
 from ted.records import dataclass
 
 LARGEST_GROWTH = 4  # a copy may have this many times the elements of its source
@@ -36,6 +38,9 @@ class Paddings:
 
     made: dict[object, ir.Value] = field(default_factory=dict)
     scattered: bool = False
+    # Copies of what no turn of the loops makes are made in front of them, where there are any.
+    in_front: ir.Operation | None = None
+    of_turns: frozenset[ir.Value] = frozenset()
 
     def padded(self, read: Read, extents: tuple[int, ...]) -> Read:
         """The read without its guard, which has `subscript_windows`, from a zero-filled copy."""
@@ -44,7 +49,8 @@ class Paddings:
         hulls = [value_range(e, extents) for e in read.subscripts]
         key = (read.tensor, tuple(windows), tuple(hulls))
         if key not in self.made:
-            self.made[key] = _zero_filled(read.tensor, windows, hulls)
+            with self._place(read.tensor):
+                self.made[key] = _zero_filled(read.tensor, windows, hulls)
         moved = [e - low for e, (low, _) in zip(read.subscripts, hulls, strict=True)]
         rank = len(extents)
         place = [ir.AffineExpr.get_dim(k) for k in range(rank)]
@@ -56,8 +62,16 @@ class Paddings:
         shape = [extents[d] for d in used]
         key = (read.tensor, str(read.subscripts), str(read.guard), tuple(shape))
         if key not in self.made:
-            self.made[key] = _gather(read, used, len(extents), shape)
+            with self._place(read.tensor):
+                self.made[key] = _gather(read, used, len(extents), shape)
         return Read(self.made[key], tuple(ir.AffineExpr.get_dim(d) for d in used))
+
+    def _place(self, source: ir.Value) -> ir.InsertionPoint:
+        """Where a copy is made."""
+        maker, loops = defining(source), self.in_front
+        of_turn = source in self.of_turns or (maker is not None and loops is not None
+                                              and is_inside(maker, loops))  # fmt: skip
+        return ir.InsertionPoint.current if loops is None or of_turn else ir.InsertionPoint(loops)
 
     def turned(self, read: Read) -> Read:
         """The read `forwards`, of a copy of its tensor that is turned round where it has to be."""
@@ -145,8 +159,7 @@ def _zero_filled(
 ) -> ir.Value:
     kind = element_type(source)
     sizes = [high - low + 1 for low, high in hulls]
-    empty = tensor.EmptyOp(sizes, kind).result
-    zeros = filled(empty, constant(kind, 0))
+    zeros = filled(empty(sizes, kind, source), constant(kind, 0))
     lows = [max(w[0], h[0]) for w, h in zip(windows, hulls, strict=True)]
     highs = [min(w[1], h[1]) for w, h in zip(windows, hulls, strict=True)]
     inner = [high - low + 1 for low, high in zip(lows, highs, strict=True)]
@@ -166,10 +179,10 @@ def _gather(read: Read, used: list[int], rank: int, shape: list[int]) -> ir.Valu
         guard=tuple(replace(c, expr=substitute(place, c.expr)) for c in read.guard),
     )
     kind = element_type(read.tensor)
-    empty = tensor.EmptyOp(shape, kind).result
+    room = empty(shape, kind, read.tensor)
     dims = tuple(ir.AffineExpr.get_dim(k) for k in range(len(shape)))
     order = range(len(shape))
     return build_generic(
-        [], [Operand(empty, dims)], order, ["parallel"] * len(shape),
+        [], [Operand(room, dims)], order, ["parallel"] * len(shape),
         lambda _: [read_value(own, kind, linalg_indices(len(shape), order))],
     )[0]  # fmt: skip

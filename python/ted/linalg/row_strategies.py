@@ -5,8 +5,7 @@ After: both with `ted.group = {name = "common_rows", group = 1, depth = 1}`
 
 Members of one group have its number. An operation that carries the attribute before is put into
 that group, or refused with the reason; what asks for nothing joins the group of the last
-operation that it may join. On a CPU, a sum over rows goes into a loop over these rows on memory
-(`column_sums`, by `ted-fuse-columns`), where that is right.
+operation that it may join.
 """
 
 from __future__ import annotations
@@ -15,8 +14,6 @@ from dataclasses import field
 from itertools import count
 from typing import Any
 
-from ted.linalg.column_sums import is_column_sum
-from ted.linalg.padded_blocks import Blocks, planned, wrong_size
 from ted.linalg.row_groups import (
     FILL,
     GENERIC,
@@ -27,8 +24,6 @@ from ted.linalg.row_groups import (
     is_map,
     why_no_root,
 )
-from ted.linalg.totals_in_blocks import TotalBlocks
-from ted.linalg.totals_in_blocks import planned as planned_totals
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.queries import defining, functions
@@ -48,8 +43,7 @@ from ted.mlir.strategies import (
 )
 from ted.records import dataclass
 
-ROWS, COLUMNS, PADDED, ALONE = "common_rows", "column_sums", "padded_blocks", "alone"
-TOTALS = "totals_in_blocks"
+ROWS, ALONE = "common_rows", "alone"
 
 
 @dataclass(frozen=True)
@@ -66,37 +60,22 @@ class Site:
 
     op: ir.Operation
     found: Rows | Declined
-    maps: bool
-    cpu: Cpu
 
 
 @dataclass(frozen=True)
 class Decisions:
     """What becomes of the operations of a module, in order, and the groups among them."""
 
-    maps: bool
     choices: list[tuple[ir.Operation, Choice]] = field(default_factory=list)
     groups: list[RowGroup] = field(default_factory=list)
 
-    @property
-    def blocks(self) -> list[tuple[ir.Operation, Blocks]]:
-        """The contractions that run block by block."""
-        return [(op, choice.plan) for op, choice in self.choices if choice.row.name == PADDED]
 
-    @property
-    def totals(self) -> list[tuple[ir.Operation, TotalBlocks]]:
-        """The maps that run block by block with the contractions whose totals they read."""
-        return [(op, choice.plan) for op, choice in self.choices if choice.row.name == TOTALS]
-
-
-def decide(module: ir.Module, cpu: Cpu, *, maps: bool) -> Decisions:
-    """The groups of every function.
-
-    Without `maps`, for kernels: none that only compute at the same points, and no column sums.
+def decide(module: ir.Module, cpu: Cpu) -> Decisions:
+    """The groups of every function: none that only compute at the same points.
 
     Raises: ScheduleError for a `ted.group` that does not fit.
     """
-    found = Decisions(maps)
+    found = Decisions()
     for function in functions(module):
         _decide_block(candidates(function.entry_block, cpu), found)
     check_is_seen(module.operation, {op for op, _ in found.choices}, GROUP)
@@ -110,10 +89,9 @@ def note(decisions: Decisions) -> None:
 
 
 def erase(decisions: Decisions) -> None:
-    """Take the attributes away: they are obeyed, but for sums that stay alone on memory, too."""
-    for op, choice in decisions.choices:
-        if choice.row.name != ALONE or not (decisions.maps and is_column_sum(op)):
-            forget(op, GROUP)
+    """Take the attributes away: they are obeyed."""
+    for op, _ in decisions.choices:
+        forget(op, GROUP)
 
 
 def explained_groups(decisions: Decisions) -> str:
@@ -139,15 +117,13 @@ def _decide_block(table: Candidates, found: Decisions) -> None:
         group = grow(op, table)
         if _is_single(group):
             reasons.update((m, _why_alone(m, table)) for m in group.members)
-        elif not found.maps and is_map(group):
+        elif is_map(group):
             reasons.update(dict.fromkeys(group.members, "what shares its rows shares its points"))
         else:
             groups[next(numbers)] = group
     places = {op: Rows(k, group.depth) for k, group in groups.items() for op in group.members}
     for op in operations:
-        site = Site(
-            op, places[op] if op in places else Declined(reasons[op]), found.maps, table.cpu
-        )
+        site = Site(op, places[op] if op in places else Declined(reasons[op]))
         found.choices.append((op, choose(TABLE, site, GROUP)))
     found.groups.extend(groups.values())
 
@@ -202,32 +178,7 @@ def _why_alone(op: ir.Operation, table: Candidates) -> str:
     return table.apart.get(op, alone)
 
 
-def _padded(site: Site) -> Blocks | Declined:
-    if not site.maps:
-        return Declined("kernels read through no cache of one core")
-    return planned(site.op, site.cpu)
-
-
-def _totals(site: Site) -> TotalBlocks | Declined:
-    if not site.maps:
-        return Declined("kernels keep totals in registers")
-    return planned_totals(site.op, site.cpu)
-
-
-def _column_sums(site: Site) -> Plain | Declined:
-    if not site.maps:
-        return Declined("kernels take in no sum over rows")
-    return Plain() if is_column_sum(site.op) else Declined("no sum over rows, and nothing else")
-
-
 TABLE = (
     Strategy(ROWS, lambda site: site.found, lambda *_: None),
-    Strategy(COLUMNS, _column_sums, lambda *_: None),
-    Strategy(
-        PADDED, _padded, lambda *_: None, check=lambda site, blocks: wrong_size(site.op, blocks),
-    ),
-    Strategy(
-        TOTALS, _totals, lambda *_: None, check=lambda *_: "its numbers follow from the operands",
-    ),
     Strategy(ALONE, lambda _: Plain(), lambda *_: None),
-)  # fmt: skip
+)

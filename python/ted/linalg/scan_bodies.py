@@ -16,6 +16,7 @@ from ted.linalg.timestamps import Timestamp, over_steps, over_times, with_timest
 from ted.mlir import ir
 from ted.mlir.locations import source_location
 from ted.mlir.scalars import element_type
+from ted.mlir.storage import is_memory
 from ted.plan.block_loops import CARRIES
 from ted.records import dataclass
 
@@ -193,6 +194,7 @@ class ScanBody:
         """Histories that are no windows: without equations, of two results or read elsewhere."""
         found = set(range(len(self.inits))) - {e.target for e in self.equations.values()}
         found |= {e.target for op, e in self.equations.items() if len(op.results) > 1}
+        found |= {k for k, init in enumerate(self.inits) if is_memory(init)}
         for value, k in self.history.items():
             owners = [use.owner.operation for use in value.uses]
             if not all(map(self._is_understood, owners)):

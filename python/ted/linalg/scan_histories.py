@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 
-from ted.linalg.generics import started
 from ted.linalg.outer_reads import are_own_loads, of_slice, own_reads
+from ted.linalg.rolling_buffers import Beginning, beginning
 from ted.linalg.scan_bodies import ScanBody, StepEquation
 from ted.linalg.scan_steps import (
     Fixed,
@@ -23,6 +23,7 @@ from ted.linalg.scan_steps import (
     put_at,
     reads_sliced,
     slice_at,
+    with_slice,
     without,
     without_dim,
 )
@@ -36,10 +37,15 @@ from ted.mlir.scalars import shape_of
 class Histories:
     """The histories of a scan as the tensors that its steps work on: all of them, or windows."""
 
-    def __init__(self, body: ScanBody, windows: Mapping[int, Window]) -> None:
-        self.body, self.windows = body, windows
+    def __init__(
+        self, body: ScanBody, windows: Mapping[int, Window], on_memory: bool = False,
+        inits: Mapping[int, Beginning] | None = None,
+    ) -> None:  # fmt: skip
+        self.body, self.windows, self.on_memory = body, windows, on_memory
         self.times = body.times  # dims of the tensors that steps work on
-        self.inits = body.inits
+        self.inits = [beginning(value, on_memory) for value in body.inits]
+        for k, one in (inits or {}).items():
+            self.inits[k] = one
         local = {k for k, window in windows.items() if not window.is_carried}
         self.carried = [k for k in range(len(self.inits)) if k not in local]
 
@@ -55,7 +61,7 @@ class Histories:
         del history
         return ()
 
-    def root(self, history: int) -> ir.Value:
+    def root(self, history: int) -> Beginning:
         """What a history starts from before the first step of all."""
         return self.inits[history]
 
@@ -79,7 +85,7 @@ class SlicesInStep(Histories):
         self.around = [outer.body.history[v] for v in body.op.operands]
         self.states = [known[v] for v in body.op.operands]
         of_slices = {k: replace(w, axis=self._kept(k, w.axis)) for k, w in windows.items()}
-        super().__init__(body, of_slices)
+        super().__init__(body, of_slices, outer.on_memory)
         self.times = [self._kept(k, at) for k, at in enumerate(body.times)]
         self.inits = [self._slice(k) for k in range(len(self.states))]
 
@@ -92,12 +98,12 @@ class SlicesInStep(Histories):
         """A dim of a history as one of its slices."""
         return axis - sum(d < axis for d in self.dropped(history))
 
-    def _slice(self, history: int) -> ir.Value:
+    def _slice(self, history: int) -> Beginning:
         axis, at = self._place(history)
         state = self.states[history]
         if history not in self.windows:
-            return slice_at(state, axis, at)
-        return started(without(tuple(shape_of(state)), axis), self.root(history))
+            return beginning(slice_at(state, axis, at), self.on_memory)
+        return replace(self.root(history), shape=without(shape_of(state), axis), value=None)
 
     def at(self, time: Time) -> SlicesInStep:
         """The same slices where the outer time is known to be in a smaller stretch."""
@@ -105,7 +111,7 @@ class SlicesInStep(Histories):
         found.time = time
         return found
 
-    def root(self, history: int) -> ir.Value:
+    def root(self, history: int) -> Beginning:
         """What a history starts from before the first step of all."""
         return self.outer.root(self.around[history])
 
@@ -115,9 +121,11 @@ class SlicesInStep(Histories):
     def put_back(self, final: Mapping[int, ir.Value]) -> list[ir.Value]:
         """The states of the outer scan, with the last slices of this one put back."""
         return [
-            put_at(final[k], state, *self._place(k)) if k in final else state
+            state if k not in final
+            else with_slice(final[k], state, *self._place(k)) if k in self.windows
+            else put_at(final[k], state, *self._place(k))
             for k, state in enumerate(self.states)
-        ]
+        ]  # fmt: skip
 
     # ------------------------------------------------------------------ equations in the outer step
 

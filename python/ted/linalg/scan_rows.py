@@ -19,13 +19,15 @@ from typing import Any
 
 from ted.linalg.generics import started, starts_alike
 from ted.linalg.loops import PARALLEL
-from ted.linalg.rolling_buffers import no_slices, slices_shape, window_of
+from ted.linalg.rolling_buffers import beginning, no_slices, slices_shape, window_of
 from ted.linalg.scan_bodies import ScanBody
+from ted.linalg.slices import along
 from ted.linalg.storage_folding import Window, find_windows, read_from_window
-from ted.mlir import ir, scf, tensor
+from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used, linear
 from ted.mlir.queries import defining, replace_op
 from ted.mlir.scalars import affine_value, byte_width, element_type, index, shape_of
+from ted.mlir.storage import Offset, is_memory, loop, part, saved, with_part
 from ted.mlir.strategies import Declined
 from ted.records import dataclass
 
@@ -103,7 +105,7 @@ def _overflows(body: ScanBody, kept: Mapping[int, Window], axes: Sequence[int]) 
 
     Nothing is if a sum reads the same for each row, as a product with a matrix does.
     """
-    held = sum(prod(slices_shape(w, body.inits[k])) for k, w in kept.items())
+    held = sum(prod(slices_shape(w, shape_of(body.inits[k]))) for k, w in kept.items())
     for op, step in body.equations.items():
         equation: Any = op.opview
         rows = {_dim_of(op, body, axis) for axis in axes}
@@ -197,130 +199,161 @@ def _stride(expr: ir.AffineExpr, dim: int) -> int:
 # ------------------------------------------------------------------ emission
 
 
-def emit_rows(op: ir.Operation, plan: Rows, lower: Callable[[ir.Operation], None]) -> Values:
-    """The final histories; `lower` replaces a scan over few rows by its steps."""
-    return _on_windows(op, plan, plan.axes, lower)
-
-
-def _on_windows(
-    op: ir.Operation, plan: Rows, axes: Sequence[int], lower: Callable[[ir.Operation], None]
-) -> Values:
-    """The final histories, or the slices of them that are kept, from which their uses read."""
-    starts = [
-        no_slices(plan.windows[k], init) if k in plan.windows else init
-        for k, init in enumerate(op.operands)
-    ]
-    results = _loop(op, plan, axes, starts, lower)
-    for k, window in plan.windows.items():
+def read_from_windows(op: ir.Operation, windows: Mapping[int, Window]) -> None:
+    """Let what reads histories behind the last step read the slices that are kept."""
+    for k, window in windows.items():
         read_from_window(list(op.results[k].uses), window)
-    return results
 
 
-def _loop(
+def emit_rows(
     op: ir.Operation,
     plan: Rows,
-    axes: Sequence[int],
-    states: Values,
-    lower: Callable[[ir.Operation], None],
+    lower: Callable[[ir.Operation], Values],
+    known: Mapping[ir.Value, ir.Value] | None = None,
+    lie_in: Mapping[int, ir.Value] | None = None,
 ) -> Values:
-    """The scan with its states replaced, looped over dims."""
-    axis, *inner = axes
-    size = 1 if inner else plan.block
-    count, rest = divmod(shape_of(states[0])[axis], size)
+    """The final histories, or the slices of them that are kept.
 
-    def part(at: ir.Value | int, rows: int, given: Values) -> Values:
-        return _on_rows(
-            op, plan, axis, at, rows, given, lambda one: _inside(one, plan, inner, lower)
-        )
-
-    if count:
-        loop = scf.ForOp(index(0), index(count), index(1), states)
-        loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
-        with ir.InsertionPoint(loop.body):
-            at = affine_value(ir.AffineExpr.get_dim(0) * size, [loop.induction_variable])
-            scf.YieldOp(part(at, size, list(loop.inner_iter_args)))
-        states = list(loop.results)
-    return part(count * size, rest, states) if rest else states
+    `lower` emits a scan over few rows where it stands. On memory `known` has that of tensors from
+    outside, and `lie_in` where slices shall lie; for tensors it is None.
+    """
+    return _Emission(plan, lower, known).run(op, plan.axes, lie_in or {})
 
 
-def _inside(
-    op: ir.Operation, plan: Rows, axes: Sequence[int], lower: Callable[[ir.Operation], None]
-) -> None:
-    """Replace a scan over a block by loops over the other dims, or at last its steps."""
-    if not axes:
-        lower(op)
-        return
-    with ir.InsertionPoint(op):
-        results = _on_windows(op, plan, axes, lower)
-    replace_op(op, results)
+@dataclass(frozen=True, eq=False)
+class _Emission:
+    plan: Rows
+    lower: Callable[[ir.Operation], Values]
+    known: Mapping[ir.Value, ir.Value] | None
 
+    @property
+    def on_memory(self) -> bool:
+        return self.known is not None
 
-def _on_rows(
-    op: ir.Operation,
-    plan: Rows,
-    axis: int,
-    at: ir.Value | int,
-    rows: int,
-    states: Values,
-    replaced: Callable[[ir.Operation], None],
-) -> Values:
-    """The states after the scan on some rows; those that nobody reads are not put back."""
-    body = ScanBody(op)
-    used = [bool(list(result.uses)) for result in op.results]
-    whole = [init if k in plan.windows else states[k] for k, init in enumerate(body.inits)]
-    slices = [
-        _taken(state, axis, at, rows) if is_used and k not in plan.windows
-        else _apart(body.inits[k], state, axis, at, rows)
-        for k, (state, is_used) in enumerate(zip(whole, used, strict=True))
-    ]  # fmt: skip
-    copy = _copied(body, axis, at, rows, slices)
-    kept = [
-        window_of(part, plan.windows[k]) if k in plan.windows else part
-        for k, part in enumerate(copy.results)
-    ]
-    after = [
-        _put(part, state, axis, at) if is_used else state
-        for part, state, is_used in zip(kept, states, used, strict=True)
-    ]
-    replaced(copy)
-    return after
+    def of(self, value: ir.Value) -> ir.Value:
+        """What a tensor from outside is here."""
+        return value if self.known is None else self.known.get(value, value)
 
+    def run(
+        self, op: ir.Operation, axes: Sequence[int], lie_in: Mapping[int, ir.Value]
+    ) -> Values:  # fmt: skip
+        """The scan looped over some dims."""
+        states = [
+            lie_in[k] if k in lie_in
+            else no_slices(self.plan.windows[k], beginning(init, self.on_memory))
+            if k in self.plan.windows else self.of(init)
+            for k, init in enumerate(op.operands)
+        ]  # fmt: skip
+        axis, *inner = axes
+        size = 1 if inner else self.plan.block
+        count, rest = divmod(shape_of(states[0])[axis], size)
 
-def _copied(
-    body: ScanBody, axis: int, at: ir.Value | int, rows: int, slices: Values
-) -> ir.Operation:
-    """The scan on slices of its histories, and of what its equations read of the same rows."""
-    dims = {op: _dim_of(op, body, axis) for op in body.equations}
-    taken: dict[tuple[ir.Value, int, int], ir.Value] = {}
-    operands: list[tuple[int, int, ir.Value]] = []
-    for n, op in enumerate(body.inner):
-        if (row := dims.get(op)) is None:
-            continue
-        equation: Any = op.opview
-        for k, (value, places) in enumerate(zip(op.operands, equation.read_maps, strict=False)):
-            using = [p for p, e in enumerate(places.results) if row in dims_used(e)]
-            if value in body.history or not using:
+        def turn(at: ir.Value, carried: Values) -> Values:
+            first = affine_value(ir.AffineExpr.get_dim(0) * size, [at])
+            after = self._on_rows(op, axis, first, size, carried or states, inner)
+            return [] if self.on_memory else after
+
+        if count:
+            given = [] if self.on_memory else states  # nothing on memory, what nobody reads neither
+            made, after = loop((index(0), index(count)), index(1), given, turn)
+            states = after or states
+            made.attributes[PARALLEL] = ir.UnitAttr.get()
+        if rest:
+            states = self._on_rows(op, axis, count * size, rest, states, inner)
+        return states
+
+    def _inside(self, op: ir.Operation, axes: Sequence[int]) -> Values:
+        """The final histories of a scan over a block, by loops over other dims, or by steps."""
+        with ir.InsertionPoint(op), op.location:
+            if not axes:
+                return self.lower(op)
+            results = self.run(op, axes, {})
+            read_from_windows(op, self.plan.windows)
+            return results
+
+    def _on_rows(
+        self, op: ir.Operation, axis: int, at: Offset, rows: int, states: Values,
+        inner: Sequence[int],
+    ) -> Values:  # fmt: skip
+        """The states after the scan on some rows; those that nobody reads are not put back."""
+        body, windows = ScanBody(op), self.plan.windows
+        used = [
+            bool(list(result.uses)) or is_memory(init)
+            for result, init in zip(op.results, op.operands, strict=True)
+        ]
+        whole = [self.of(v) if k in windows else states[k] for k, v in enumerate(body.inits)]
+        slices = [
+            _taken(state, axis, at, rows) if is_used and k not in windows
+            else _apart(body.inits[k], state, axis, at, rows)
+            for k, (state, is_used) in enumerate(zip(whole, used, strict=True))
+        ]  # fmt: skip
+        copy = self._copied(body, axis, at, rows, slices)
+        kept = [
+            window_of(made, windows[k]) if k in windows else made
+            for k, made in enumerate(copy.results)
+        ]
+        if self.on_memory:
+            self._put_windows(copy, kept, states, used, axis, at, inner)
+            return states
+        after = [
+            _put(made, state, axis, at) if is_used else state
+            for made, state, is_used in zip(kept, states, used, strict=True)
+        ]
+        replace_op(copy, self._inside(copy, inner))
+        return after
+
+    def _put_windows(
+        self, copy: ir.Operation, kept: Values, states: Values, used: Sequence[bool], axis: int,
+        at: Offset, inner: Sequence[int],
+    ) -> None:  # fmt: skip
+        """Emit the scan on some rows of memory, and keep the slices of its last steps."""
+        for k, final in enumerate(self._inside(copy, inner)):
+            window = self.plan.windows.get(k)
+            if window is None or not used[k]:
                 continue
-            stride = _stride(places.results[using[0]], row)
-            key = value, using[0], stride
-            if key not in taken:
-                others = stride * (equation.box[row] - rows)
-                first = (
-                    at * stride
-                    if isinstance(at, int)
-                    else affine_value(ir.AffineExpr.get_dim(0) * stride, [at])
-                )
-                size = shape_of(value)[using[0]] - others
-                taken[key] = _taken(value, using[0], first, size)
-            operands.append((n, k, taken[key]))
-    copy = body.op.clone().operation
-    for k, part in enumerate(slices):
-        copy.operands[k] = part
-    inside = ScanBody(copy)
-    for n, k, value in operands:
-        inside.inner[n].operands[k] = value
-    _shorten(body, inside, dims, rows, [part.type for part in slices])
-    return copy
+            if shape_of(final)[window.axis] != window.size:
+                final = window_of(final, window)
+            _put(final, states[k], axis, at)
+        for mark in kept:
+            if mark not in list(copy.results) and (maker := defining(mark)) is not None:
+                maker.erase()
+        copy.erase()
+
+    def _copied(
+        self, body: ScanBody, axis: int, at: Offset, rows: int, slices: Values
+    ) -> ir.Operation:  # fmt: skip
+        """The scan on slices of its histories, and of what its equations read of the same rows."""
+        dims = {op: _dim_of(op, body, axis) for op in body.equations}
+        taken: dict[tuple[ir.Value, int, int], ir.Value] = {}
+        operands: list[tuple[int, int, ir.Value]] = []
+        for n, op in enumerate(body.inner):
+            if (row := dims.get(op)) is None:
+                continue
+            equation: Any = op.opview
+            for k, (value, places) in enumerate(zip(op.operands, equation.read_maps, strict=False)):
+                using = [p for p, e in enumerate(places.results) if row in dims_used(e)]
+                if value in body.history or not using:
+                    continue
+                stride = _stride(places.results[using[0]], row)
+                key = value, using[0], stride
+                if key not in taken:
+                    others = stride * (equation.box[row] - rows)
+                    first = (
+                        at * stride
+                        if isinstance(at, int)
+                        else affine_value(ir.AffineExpr.get_dim(0) * stride, [at])
+                    )
+                    size = shape_of(value)[using[0]] - others
+                    taken[key] = _taken(self.of(value), using[0], first, size)
+                operands.append((n, k, taken[key]))
+        copy = body.op.clone().operation
+        for k, own in enumerate(slices):
+            copy.operands[k] = own
+        inside = ScanBody(copy)
+        for n, k, value in operands:
+            inside.inner[n].operands[k] = value
+        _shorten(body, inside, dims, rows, [own.type for own in slices])
+        return copy
 
 
 def _shorten(
@@ -342,30 +375,18 @@ def _shorten(
         result.set_type(kind)
 
 
-def _taken(source: ir.Value, axis: int, at: ir.Value | int, rows: int) -> ir.Value:
+def _taken(source: ir.Value, axis: int, at: Offset, rows: int) -> ir.Value:
     """The slice of some rows along a dim."""
-    sizes = list(shape_of(source))
-    sizes[axis] = rows
-    kind = ir.RankedTensorType.get(sizes, element_type(source))
-    return tensor.ExtractSliceOp(kind, source, *_geometry(sizes, axis, at)).result
+    return part(source, *along(shape_of(source), axis, at, rows), range(len(shape_of(source))))
 
 
-def _apart(init: ir.Value, state: ir.Value, axis: int, at: ir.Value | int, rows: int) -> ir.Value:
+def _apart(init: ir.Value, state: ir.Value, axis: int, at: Offset, rows: int) -> ir.Value:
     """The slice of a state that is not put back, in memory of its own where it starts alike."""
     if not starts_alike(init):
-        return _taken(state, axis, at, rows)
+        return saved(_taken(state, axis, at, rows))
     return started([rows if k == axis else n for k, n in enumerate(shape_of(state))], init)
 
 
-def _put(part: ir.Value, whole: ir.Value, axis: int, at: ir.Value | int) -> ir.Value:
-    return tensor.InsertSliceOp(part, whole, *_geometry(shape_of(part), axis, at)).result
-
-
-def _geometry(
-    sizes: Sequence[int], axis: int, at: ir.Value | int
-) -> tuple[Values, Values, Values, list[int], list[int], list[int]]:
-    """Dynamic offsets, sizes and strides, then static ones."""
-    offsets = [0] * len(sizes)
-    offsets[axis] = at if isinstance(at, int) else ir.ShapedType.get_dynamic_stride_or_offset()
-    moving = [] if isinstance(at, int) else [at]
-    return moving, [], [], offsets, list(sizes), [1] * len(sizes)
+def _put(made: ir.Value, whole: ir.Value, axis: int, at: Offset) -> ir.Value:
+    rows = shape_of(made)[axis]
+    return with_part(made, whole, *along(shape_of(whole), axis, at, rows))

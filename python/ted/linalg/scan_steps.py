@@ -18,14 +18,15 @@ from ted.linalg.domain_forms import points
 from ted.linalg.folded_predicates import decide_selects
 from ted.linalg.loops import emit_loops_at
 from ted.linalg.padding import Paddings
-from ted.linalg.slices import Offset, along, extract_slice, insert_slice
-from ted.linalg.strategies import lower_subdomain, refuse_form
+from ted.linalg.slices import along, extract_slice, insert_slice
+from ted.linalg.strategies import begun, lower_subdomain, refuse_form
 from ted.linalg.subdomain import Constraint, Read, Subdomain
 from ted.linalg.timestamps import Timestamp
 from ted.mlir import arith, ir
 from ted.mlir.affine_forms import dims_used, down, linear
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import conditional, index, shape_of
+from ted.mlir.storage import Offset, is_memory
 from ted.records import dataclass
 
 Values = list[ir.Value]
@@ -79,7 +80,7 @@ def emit_step(
     """
     part = at_time(subdomain, timestamp, time)
     if part is None:
-        return list(subdomain.inits)
+        return list(begun(subdomain).inits)
     subdomain, begin = part
     if isinstance(time, StaticTime):
         return _static(subdomain, fixed, blocks)
@@ -141,6 +142,7 @@ def only_at(subdomain: Subdomain, axis: int, time: Time) -> Subdomain:
 
 
 def _loops(subdomain: Subdomain, fixed: Fixed, blocks: bool) -> Values:
+    subdomain = begun(subdomain)
     if subdomain.is_empty:
         return list(subdomain.inits)
     rule = "an equation that reads or writes at several times of a step becomes loops"
@@ -194,20 +196,42 @@ def _sliced(
 
 def reads_sliced(subdomain: Subdomain, dim: int, count: ir.Value) -> Subdomain | None:
     """The subdomain with reads of slices at a value of a dim; None where more depends on it."""
-    constraints = [
-        *subdomain.domain,
-        *(c for r in subdomain.reads if r is not None for c in r.guard),
-    ]
-    elsewhere = [*subdomain.write, *(c.expr for c in constraints)]
-    if any(dim in dims_used(e) for e in elsewhere) or _counts_time(subdomain, dim):
+    parts = None if dim in dims_used(*subdomain.write) else parts_read(subdomain, dim)
+    if parts is None:
+        return None
+    found = [_sliced_read(r, part, count) for r, part in zip(subdomain.reads, parts, strict=True)]
+    return replace(subdomain, reads=tuple(found))
+
+
+def parts_read(subdomain: Subdomain, dim: int) -> list[dict[int, _Part]] | None:
+    """What each read is at a value of a dim; None where one is no part, or more depends on it."""
+    reads = [r for r in subdomain.reads if r is not None]
+    constraints = [*subdomain.domain, *(c for r in reads for c in r.guard)]
+    if any(dim in dims_used(c.expr) for c in constraints) or counts_dim(subdomain, dim):
         return None
     parts = [_parts(r, dim, subdomain.extents) for r in subdomain.reads]
-    found = [
-        _sliced_read(read, part, count)
-        for read, part in zip(subdomain.reads, parts, strict=True)
-        if part is not None
-    ]
-    return replace(subdomain, reads=tuple(found)) if None not in parts else None
+    found = [part for part in parts if part is not None]
+    return found if len(found) == len(parts) else None
+
+
+def in_block(subdomain: Subdomain, dim: int, block: ir.Value, size: int) -> Subdomain:
+    """The subdomain in a block of `size` points of a dim, the others being slices; of one point the
+    dim goes. Nothing else depends on the dim."""
+    if size > 1:
+        exprs: list[ir.AffineExpr] = [
+            ir.AffineExpr.get_dim(k if k <= dim else k + 1) for k in range(subdomain.rank)
+        ]
+        exprs[dim] = ir.AffineExpr.get_dim(dim) * size + ir.AffineExpr.get_dim(dim + 1)
+        extents = list(subdomain.extents)
+        extents[dim : dim + 1] = extents[dim] // size, size
+        kinds = list(subdomain.iterators)
+        kinds.insert(dim, kinds[dim])
+        subdomain = replace(
+            subdomain.substituted(exprs, tuple(extents)), iterators=tuple(kinds)
+        )  # fmt: skip
+    sliced = reads_sliced(subdomain, dim, block)
+    assert sliced is not None, "what is read in a block are slices"
+    return without_dim(sliced, dim)
 
 
 def without_dim(subdomain: Subdomain, dim: int) -> Subdomain:
@@ -235,8 +259,8 @@ def _extends_itself(subdomain: Subdomain) -> bool:
     return any(r is not None and r.tensor in subdomain.inits for r in subdomain.reads)
 
 
-def _counts_time(subdomain: Subdomain, dim: int) -> bool:
-    """Whether the body asks for the value of the time dim."""
+def counts_dim(subdomain: Subdomain, dim: int) -> bool:
+    """Whether the body asks for the value of a dim."""
     for view in subdomain.body.operations:
         if view.operation.name != "ted.index":
             continue
@@ -319,5 +343,10 @@ def slice_at(source: ir.Value, axis: int, at: Offset) -> ir.Value:
 
 
 def put_at(part: ir.Value, whole: ir.Value, axis: int, at: Offset) -> ir.Value:
-    """The inverse of `slice_at`."""
+    """The inverse of `slice_at`, which of memory is written in place."""
+    return whole if is_memory(whole) else with_slice(part, whole, axis, at)
+
+
+def with_slice(part: ir.Value, whole: ir.Value, axis: int, at: Offset) -> ir.Value:
+    """A tensor, or memory, with another slice."""
     return insert_slice(part, whole, *along(shape_of(whole), axis, at))

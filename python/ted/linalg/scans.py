@@ -19,6 +19,8 @@ from ted.ir.recurrences import UNBOUNDED
 from ted.linalg.leaving import emit_condition, leaving_condition
 from ted.linalg.nested_folding import fold_nested
 from ted.linalg.rolling_buffers import (
+    Beginning,
+    beginning,
     first_slices,
     in_place,
     next_slice,
@@ -30,33 +32,58 @@ from ted.linalg.scan_histories import Histories, SlicesInStep
 from ted.linalg.scan_steps import DynamicTime, StaticTime, Time, emit_at, emit_step
 from ted.linalg.step_choices import Chosen, Decided, StepChoices
 from ted.linalg.storage_folding import Window, find_windows, on_windows, read_from_window
+from ted.linalg.strategies import begun
+from ted.linalg.subdomain import Start
 from ted.linalg.uniform_choices import Key, adds_nothing, decide
-from ted.mlir import arith, ir, scf
+from ted.mlir import arith, ir
 from ted.mlir.locations import source_location, user_name
 from ted.mlir.queries import use_known
-from ted.mlir.scalars import conditional, element_type, index, shape_of
+from ted.mlir.scalars import conditional, index
+from ted.mlir.storage import loop as looped
+from ted.records import dataclass
 
 Values = list[ir.Value]
 Known = dict[ir.Value, ir.Value]
 Folded = Mapping[ir.Operation, dict[int, Window]]
 
 
-def emit_steps(op: ir.Operation, branches: bool = False) -> Values:
-    """Emit the recurrence step by step at the insertion point; returns the final histories.
+@dataclass(frozen=True, eq=False)
+class StepsPlan:
+    """A recurrence step by step: the slices that are kept of its histories, and of those of the
+    scans inside of a step."""
 
-    With `branches` a condition that all points of a step share is tested once, but for scans
-    whose steps take steps.
-    Raises: CompileError for a loop without a bound that cannot be left.
-    """
+    body: ScanBody
+    folded: Folded
+    windows: Mapping[int, Window]
+
+
+def plan_steps(op: ir.Operation) -> StepsPlan:
+    """Which slices are kept; what reads the histories behind the last step reads those."""
     folded, body = fold_nested(op), ScanBody(op)  # which sees the reads that folding has moved
-    histories = Histories(body, find_windows(body))
+    windows = find_windows(body)
+    for k, window in windows.items():
+        read_from_window(list(op.results[k].uses), window)
+    return StepsPlan(body, folded, windows)
+
+
+def emit_planned(
+    plan: StepsPlan, branches: bool, known: Known, on_memory: bool = False,
+    inits: Mapping[int, Beginning] | None = None,
+) -> Values:  # fmt: skip
+    """Emit the recurrence at the insertion point; returns the final histories, or what is kept.
+
+    On memory `inits` says where histories lie that somebody reads, and `known` has the memory of
+    tensors from outside.
+    """
+    body = plan.body
+    histories = Histories(body, plan.windows, on_memory, inits)
     # Recurrences over blocks have others inside: there loops have bounds of the step.
     blocks = branches and bool(body.nested)
-    scan = Scan(histories, folded, {}, blocks, leaves=branches, branches=branches and not blocks)
+    scan = Scan(
+        histories, plan.folded, known, blocks, leaves=branches, branches=branches and not blocks
+    )
     final = scan.run()
-    for k, window in histories.windows.items():
-        read_from_window(list(op.results[k].uses), window)
-    return [final.get(k, init) for k, init in enumerate(histories.inits)]
+    return [final.get(k, value) for k, value in enumerate(body.inits)]
 
 
 class Scan:
@@ -74,6 +101,8 @@ class Scan:
         self.leaves, self.branches, self.blocks = leaves, branches, blocks
         self.body, self.times, self.inits = histories.body, histories.times, histories.inits
         self.windows, self.carried = histories.windows, histories.carried
+        self.rooms: dict[int, ir.Value] = {}  # where slices that are begun shall lie
+        self.own = {v for op in self.body.inner for v in op.results}
 
     def run(self) -> dict[int, ir.Value]:
         """All steps; the last states of the histories that are carried from step to step."""
@@ -85,9 +114,10 @@ class Scan:
     def starts(self) -> Values:
         """What the histories that are carried from step to step start from."""
         return [
-            first_slices(self.windows[k], self.inits[k]) if k in self.windows else self.inits[k]
+            first_slices(self.windows[k], self.inits[k])
+            if k in self.windows else self.inits[k].whole()
             for k in self.carried
-        ]
+        ]  # fmt: skip
 
     def stretches(self) -> list[tuple[int, int]]:
         """Stretches of time in which every condition on the time alone has one answer.
@@ -118,15 +148,14 @@ class Scan:
         """
         if end - begin == 1:
             return self._step(states, StaticTime(begin))
-        loop = scf.ForOp(index(0), index(end - begin), index(1), states)
-        with ir.InsertionPoint(loop.body):
-            count = loop.induction_variable
+
+        def turn(count: ir.Value, inside: Values) -> Values:
             if self.body.reverse:
                 count = arith.SubIOp(index(end - begin - 1), count).result
             now = arith.AddIOp(count, index(begin)).result
-            time = DynamicTime(begin, end, count, now)
-            scf.YieldOp(self._step(list(loop.inner_iter_args), time))
-        return list(loop.results)
+            return self._step(inside, DynamicTime(begin, end, count, now))
+
+        return looped((index(0), index(end - begin)), index(1), states, turn)[1]
 
     def _say_whether_it_goes_on(self, finals: Values, time: DynamicTime) -> None:
         found = None
@@ -150,8 +179,7 @@ class Scan:
         known.update(zip((self.body.state(k) for k in self.carried), states, strict=True))
         for op in self.body.inner:
             if op not in self.body.equations and op.name != "ted.scan":
-                own = op.clone().operation
-                known.update(zip(op.results, own.results, strict=True))
+                known.update(zip(op.results, self._own(op), strict=True))
         choices = StepChoices(self.body, self.windows, time)
         steps = [op for op in self.body.inner if op in self.body.equations or op.name == "ted.scan"]
         self._perform(steps, known, choices, {})
@@ -163,6 +191,12 @@ class Scan:
             in_place(self.windows[k], final, state) if k in self.windows else final
             for k, final, state in zip(self.carried, finals, states, strict=True)
         ]
+
+    def _own(self, op: ir.Operation) -> Values:
+        """What a step starts from that is no history."""
+        if self.histories.on_memory and isinstance(op.results[0].type, ir.RankedTensorType):
+            return [beginning(op.results[0], on_memory=True).whole()]
+        return list(op.clone().operation.results)
 
     def _nested(self, op: ir.Operation, time: Time, known: Known) -> None:
         """A scan inside of a step, on the slices of its histories that belong to the step."""
@@ -198,19 +232,31 @@ class Scan:
             self._divide(op, *loop, known, choices, decided)
             return
         equation = self.body.equations[op]
+        start = None
         if equation.begins:
-            self._begin(equation.target, choices.time, known)
+            start = self._begin(equation.target, choices.time, known, late=True)
         if self._goes_on(equation):
             known[op.results[0]] = known[self.body.state(equation.target)]
             return
         own = op.clone().operation
-        use_known(own, known)
+        use_known(own, self._with_starts(op, known))
         with op.location:
             answers = choices.answers(op, own.regions[0].blocks[0], decided)
-            results = self._equation(self.histories.on(equation, own), choices.time, answers)
+            results = self._equation(
+                self.histories.on(equation, own), choices.time, answers, start
+            )  # fmt: skip
         known.update(zip(op.results, results, strict=True))
         known.update(self._latest(op, results))
         own.erase()
+
+    def _with_starts(self, op: ir.Operation, known: Known) -> Known:
+        """What stands for operands; on memory a start from outside is one for each step."""
+        if not self.histories.on_memory:
+            return known
+        starts = list(op.operands)[-len(op.results) :]
+        made = {v: beginning(v, on_memory=True) for v in starts if v not in self.body.history}
+        made = {v: one for v, one in made.items() if one.value is None and v not in self.own}
+        return {**known, **{v: one.whole() for v, one in made.items()}}
 
     def _goes_on(self, equation: StepEquation) -> bool:
         """Whether an equation copies the slice of the step before, in whose memory its own is."""
@@ -270,10 +316,17 @@ class Scan:
         wanted = [v for op in run for v in op.results if self._is_read_outside(v, run)]
         begun = {e.target for e in map(self.body.equations.__getitem__, run) if e.begins}
         chosen = [self._chosen(self.body.history[v], begun, known, time) for v in wanted]
+        rooms = {
+            self.body.history[v]: one.memory
+            for v, one in zip(wanted, chosen, strict=True)
+            if one.memory is not None and self.histories.on_memory
+        }
 
         def side(answer: bool) -> Values:
             inside = dict(known)
+            around, self.rooms = self.rooms, {**self.rooms, **rooms}
             perform(answer, inside)
+            self.rooms = around
             return [one.given(inside[v]) for v, one in zip(wanted, chosen, strict=True)]
 
         types = [one.type for one in chosen]
@@ -297,17 +350,31 @@ class Scan:
         if window is not None and window.size == 1:
             own = known[self.body.state(history)] if window.carries else no_slices(window, init)
             return Chosen.in_memory(own)
+        if init.on_memory:
+            return Chosen(known[self.body.state(history)].type)
         if history not in begun:
             place = self.histories.place(history, time)
             return Chosen.slice_of(known[self.body.state(history)], place)
-        shape = shape_of(init) if window is None else slices_shape(window, init)
-        return Chosen(ir.RankedTensorType.get(shape, element_type(init)))
+        shape = init.shape if window is None else slices_shape(window, init.shape)
+        return Chosen(ir.RankedTensorType.get(list(shape), init.element))
 
-    def _begin(self, history: int, time: Time, known: Known) -> None:
-        """Make room for the slice of this step, if only some slices are kept."""
-        if history in self.windows:
-            place, init = self.body.state(history), self.inits[history]
-            known[place] = next_slice(self.windows[history], known.get(place), init, time)
+    def _begin(
+        self, history: int, time: Time, known: Known, *, late: bool = False
+    ) -> Start | None:  # fmt: skip
+        """Make room for the slice of this step, if only some slices are kept.
+
+        On memory the value that it starts with may be left to the equation behind, which need not
+        write it if it covers all.
+        """
+        if history not in self.windows:
+            return None
+        place, init, window = self.body.state(history), self.inits[history], self.windows[history]
+        init = replace(init, window=self.rooms.get(history))
+        fill = init.fill if late and init.on_memory and window.size == 1 else None
+        if fill is not None and not window.carries:
+            init = replace(init, fill=None, is_empty=True)
+        known[place] = next_slice(window, known.get(place), init, time)
+        return None if fill is None or window.carries else Start(known[place], fill)
 
     def _latest(self, op: ir.Operation, results: Values) -> dict[ir.Value, ir.Value]:
         """What stands for histories after an equation, so that one buffer holds all states.
@@ -319,9 +386,18 @@ class Scan:
         return {self.body.state(history[r]): v for r, v in pairs if r in history}
 
     def _equation(
-        self, equation: StepEquation, time: Time, answers: dict[ir.Value, bool]
-    ) -> Values:
+        self, equation: StepEquation, time: Time, answers: dict[ir.Value, bool],
+        start: Start | None = None,
+    ) -> Values:  # fmt: skip
         subdomain, timestamp = equation.subdomain, equation.timestamp
+        if start is not None:
+            is_plain = timestamp is not None and timestamp.factor == 1 and not answers
+            is_plain = is_plain and len(subdomain.inits) == 1 and not equation.fixed
+            starts = (start,) * len(subdomain.inits)
+            subdomain = replace(subdomain, starts=starts)
+            if not is_plain or subdomain.is_empty or not equation.performed:
+                subdomain = begun(subdomain)
+            equation = replace(equation, subdomain=subdomain)
         if subdomain.is_empty or not equation.performed:
             return list(subdomain.inits)
         if timestamp is None:

@@ -7,16 +7,14 @@ and the map then starts at zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 from ted.linalg.subdomain import Read, Subdomain
-from ted.mlir import ir, tensor
+from ted.mlir import ir
 from ted.mlir.affine_forms import down, linear, single_dim
 from ted.mlir.affine_ranges import value_range
-from ted.mlir.scalars import element_type, shape_of
+from ted.mlir.scalars import shape_of
+from ted.mlir.storage import Offset, is_memory, part, with_part
 from ted.records import dataclass
-
-Offset: TypeAlias = "int | ir.Value"  # a number, or what is one when the program runs
 
 
 @dataclass(frozen=True)
@@ -66,29 +64,22 @@ def extract_slice(
 ) -> ir.Value:
     """A slice with only the `kept` dims; the tensor itself when that is known to be all of it."""
     kept = range(len(sizes)) if kept is None else kept
-    values, known = _places(offsets)
-    if not values and len(kept) == len(sizes) and tuple(sizes) == shape_of(source):
+    if _is_known(offsets) and len(kept) == len(sizes) and tuple(sizes) == shape_of(source):
         return source
-    kind = ir.RankedTensorType.get([sizes[k] for k in kept], element_type(source))
-    return tensor.ExtractSliceOp(
-        kind, source, values, [], [], known, list(sizes), list(strides)
-    ).result
+    return part(source, offsets, sizes, strides, kept)
 
 
 def insert_slice(
-    part: ir.Value,
+    made: ir.Value,
     into: ir.Value,
     offsets: Sequence[Offset],
     sizes: Sequence[int],
     strides: Sequence[int],
 ) -> ir.Value:
     """The inverse of `extract_slice`."""
-    values, known = _places(offsets)
-    if not values and part.type == into.type:
-        return part
-    return tensor.InsertSliceOp(
-        part, into, values, [], [], known, list(sizes), list(strides)
-    ).result
+    if not is_memory(into) and _is_known(offsets) and made.type == into.type:
+        return made
+    return with_part(made, into, offsets, sizes, strides)
 
 
 def along(
@@ -101,11 +92,8 @@ def along(
     return offsets, sizes, [1] * len(shape)
 
 
-def _places(offsets: Sequence[Offset]) -> tuple[list[ir.Value], list[int]]:
-    """The offsets that are values, and all as MLIR has them, with a mark for those."""
-    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
-    values = [one for one in offsets if not isinstance(one, int)]
-    return values, [one if isinstance(one, int) else dynamic for one in offsets]
+def _is_known(offsets: Sequence[Offset]) -> bool:
+    return all(isinstance(offset, int) for offset in offsets)
 
 
 @dataclass(frozen=True)
@@ -132,7 +120,9 @@ class WrittenSlice:
         return extract_slice(result, self.offsets, self.sizes, self.strides, self.kept)
 
     def back_into(self, part: ir.Value, result: ir.Value) -> ir.Value:
-        """The result with the slice replaced."""
+        """The result with the slice replaced, which in memory it is."""
+        if is_memory(result):
+            return result
         return insert_slice(part, result, self.offsets, self.sizes, self.strides)
 
 

@@ -11,7 +11,7 @@ carries the attribute gets the row of that name, or is refused with the reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import field, replace
 
 from ted.forking import cached_property
 from ted.linalg.arg_reductions import emit_arg_reduction, is_long_arg_reduction
@@ -19,7 +19,7 @@ from ted.linalg.boundary_strips import frames
 from ted.linalg.contraction_forms import dense_form, emit_contraction
 from ted.linalg.dead_inits import without_superfluous_inits
 from ted.linalg.expanded_results import expanded
-from ted.linalg.generics import emit_generic
+from ted.linalg.generics import emit_generic, filled
 from ted.linalg.index_set_splitting import MOST_PARTS, Part, parts_of, whole
 from ted.linalg.index_tests import with_tests
 from ted.linalg.loops import emit_loops
@@ -27,10 +27,11 @@ from ted.linalg.padding import Paddings
 from ted.linalg.residue_classes import residue_subdomains
 from ted.linalg.slices import written_slice
 from ted.linalg.subdomain import Subdomain
-from ted.linalg.unit_dims import squeezed, without_unit_iterations
+from ted.linalg.unit_dims import collapse, squeezed, without_unit_iterations
 from ted.linalg.wide_accumulators import in_wide_totals
 from ted.mlir import ir
 from ted.mlir.scalars import shape_of
+from ted.mlir.storage import is_memory
 from ted.mlir.strategies import FORM, Choice, Declined, Plain, Strategy, choose, refused
 from ted.records import dataclass
 
@@ -81,19 +82,32 @@ def lower_equation(subdomain: Subdomain, paddings: Paddings) -> tuple[Values, Ch
     Raises: ScheduleError for a `ted.form` that does not fit.
     """
     op = subdomain.body.owner.operation
+    given = list(subdomain.inits)
     subdomain = subdomain.tight()
     if subdomain.is_empty or 0 in shape_of(subdomain.inits[0]):
         refuse_form(op, "an equation without points has no form")
+        begun(subdomain)
         return list(subdomain.inits), None
     if subdomain.ahead:
         subdomain = with_tests(subdomain)
     subdomain, reshaped = squeezed(subdomain)
     subdomain, collapsed = expanded(subdomain)
     subdomain = without_superfluous_inits(subdomain)
+    subdomain = begun(subdomain)
     site = Site(op, subdomain, paddings, list(subdomain.inits))
     choice = choose(TABLE, site, FORM)
     choice.row.emit(site, choice.plan)
+    if is_memory(given[0]):
+        return given, choice
     return reshaped(collapsed(site.results)), choice
+
+
+def begun(subdomain: Subdomain) -> Subdomain:
+    """Give memory the value that it starts with, here; then it has it."""
+    for start in subdomain.starts:
+        if start is not None and start.value is not None and 0 not in shape_of(start.memory):
+            filled(collapse(start.memory), start.value)
+    return replace(subdomain, starts=(None,) * len(subdomain.starts))
 
 
 def refuse_form(op: ir.Operation, rule: str) -> None:

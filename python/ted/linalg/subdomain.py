@@ -50,6 +50,14 @@ class Read:
 
 
 @dataclass(frozen=True)
+class Start:
+    """What memory holds before the first equation of a tensor: a value everywhere, or nothing."""
+
+    memory: ir.Value
+    value: ir.Value | None
+
+
+@dataclass(frozen=True)
 class Subdomain:
     """`for p in box /\\ domain: out[write(p)] = out[write(p)] (combiner) body(reads(p))`."""
 
@@ -70,6 +78,8 @@ class Subdomain:
     ahead: bool = False  # indices that are data are tested before the points are run through
     unsigned: bool = False  # integers are compared without their sign
     wishes: Wishes = ()  # what the operations that compute it carry, but for its form
+    # Of results that are memory, where the subdomain is the first to write them.
+    starts: tuple[Start | None, ...] = ()
     answers: Mapping[ir.Value, bool] = field(default_factory=dict)  # conditions of the body
 
     @property

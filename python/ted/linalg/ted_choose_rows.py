@@ -18,7 +18,6 @@ from ted.records import dataclass
 class TedChooseRows:
     """Write `ted.group`; the options are those of `ted-fuse-rows`."""
 
-    maps: bool = True
     cpu: str = DEFAULT
 
     def run(self, module: ir.Module) -> None:
@@ -26,4 +25,4 @@ class TedChooseRows:
 
         Raises: ScheduleError for a `ted.group` that does not fit.
         """
-        note(decide(module, named_cpu(self.cpu), maps=self.maps))
+        note(decide(module, named_cpu(self.cpu)))

@@ -15,10 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ted.linalg.initial_values import split_starts
-from ted.linalg.padded_blocks import Blocks, pad_in_blocks, padding_of, start_of
 from ted.linalg.row_groups import rank
 from ted.linalg.row_strategies import decide, erase
-from ted.linalg.totals_in_blocks import contractions_of
 from ted.machine import DEFAULT, named_cpu
 from ted.mlir import interpreter, ir
 from ted.mlir.queries import count_inputs, defining, operations, terminator
@@ -31,13 +29,8 @@ _ANY = "!transform.any_op"
 
 @dataclass(frozen=True)
 class TedFuseRows:
-    """Fuse every group of two or more operations.
+    """Fuse every group of two or more operations. `cpu` is a row of `ted.machine.CPUS`."""
 
-    Without `maps`, for kernels: not those that only compute at the same points. `cpu` is a row of
-    `ted.machine.CPUS`.
-    """
-
-    maps: bool = True
     cpu: str = DEFAULT
 
     def run(self, module: ir.Module) -> None:
@@ -45,34 +38,14 @@ class TedFuseRows:
 
         Raises: ScheduleError for a `ted.group` that does not fit.
         """
-        decisions = decide(module, named_cpu(self.cpu), maps=self.maps)
+        decisions = decide(module, named_cpu(self.cpu))
         erase(decisions)
         for group in decisions.groups:
             depth, root = group.depth, group.members[0]
             _fuse(group.members, [1] * depth + [0] * (rank(root) - depth))
-        for op, blocks in decisions.blocks:
-            _block(op, blocks)
-        for op, totals in decisions.totals:
-            _fuse(_with_totals(op), totals.sizes)
         for loop in operations(module.operation, "scf.forall"):
             _part_starts(loop)
         split_starts(module)  # a producer that stays outside starts where its copy inside does
-
-
-def _block(op: ir.Operation, blocks: Blocks) -> None:
-    """Run a contraction, which is erased, with its start and its padding block by block."""
-    padding, start = padding_of(op), start_of(op)
-    _fuse([op, *([] if start is None else [start])], [blocks.size] + [0] * (rank(op) - 1))
-    pad_in_blocks(padding)
-
-
-def _with_totals(op: ir.Operation) -> list[ir.Operation]:
-    """A map, the contractions whose totals it reads, and their starts."""
-    contractions = contractions_of(op)
-    starts = dict.fromkeys(map(start_of, contractions))
-    members = [*contractions, *(start for start in starts if start is not None)]
-    order = [other.operation for other in op.block.operations]
-    return [op, *sorted(members, key=order.index, reverse=True)]
 
 
 def _fuse(members: Sequence[ir.Operation], sizes: Sequence[int]) -> None:

@@ -16,10 +16,11 @@ from typing import Any
 from ted.linalg.folded_predicates import chosen
 from ted.linalg.subdomain import Subdomain
 from ted.math.narrow_floats import computed, copied
-from ted.mlir import ir, tensor
+from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used, down, linear
 from ted.mlir.queries import defining
 from ted.mlir.scalars import affine_value, constant
+from ted.mlir.storage import element
 
 Key = tuple[Any, ...]
 _AT_POINTS = ("ted.index", "ted.load", "ted.yield", "ted.stop_gradient")
@@ -154,7 +155,7 @@ def condition_value(
                 read = next(r for argument, r in pairs if argument == value)
                 assert read is not None, "a uniform value has a place"
                 where = [affine_value(e, dims) for e in read.subscripts]
-                known[value] = computed(tensor.ExtractOp(read.tensor, where).result)
+                known[value] = computed(element(read.tensor, where))
             else:
                 known[value] = copied(op, [value_of(v) for v in op.operands])
         return known[value]

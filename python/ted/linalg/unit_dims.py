@@ -18,6 +18,7 @@ from ted.linalg.subdomain import Read, Subdomain
 from ted.mlir import ir, tensor
 from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type, shape_of
+from ted.mlir.storage import is_memory, part, split_dims
 
 Values = list[ir.Value]
 
@@ -59,6 +60,8 @@ def _squeezed_read(read: Read) -> Read:
 
 def _squeezed_init(init: ir.Value) -> ir.Value:
     shape = [extent for extent in shape_of(init) if extent != 1]
+    if is_memory(init):
+        return collapse(init)
     if defining(init, "tensor.empty") is not None:
         return tensor.EmptyOp(shape, element_type(init)).result
     fill = defining(init, "linalg.fill")
@@ -74,11 +77,14 @@ def collapse(value: ir.Value) -> ir.Value:
     short = [extent for extent in shape if extent != 1]
     if len(short) == len(shape):
         return value
-    owner = defining(value, "tensor.expand_shape")
+    owner = defining(value, "tensor.expand_shape", "memref.expand_shape")
     if owner is not None:
         source = owner.operands[0]
         if list(shape_of(source)) == short:
             return source
+    if is_memory(value):
+        kept = [k for k, extent in enumerate(shape) if extent != 1]
+        return part(value, [0] * len(shape), shape, [1] * len(shape), kept)
     kind = ir.RankedTensorType.get(short, element_type(value))
     return tensor.CollapseShapeOp(kind, value, _groups(shape, short)).result
 
@@ -86,8 +92,9 @@ def collapse(value: ir.Value) -> ir.Value:
 def expand(value: ir.Value, kind: ir.Type) -> ir.Value:
     """The inverse of `collapse`, and of what makes one dim of several neighbours."""
     shape = list(ir.ShapedType(kind).shape)
-    groups = _groups(shape, shape_of(value))
-    return tensor.ExpandShapeOp(kind, value, groups, [], shape).result
+    if shape == list(shape_of(value)):
+        return value
+    return split_dims(value, _groups(shape, shape_of(value)), shape)
 
 
 def _groups(shape: Sequence[int], joined: Sequence[int]) -> ir.ArrayAttr:

@@ -155,10 +155,26 @@ def named_generic(
     into: ir.Value,
     **given: ir.Attribute,
 ) -> ir.Value:
-    """The result of `linalg.fill` or another one, whose class says what it does, on a tensor."""
-    op = kind([into.type], list(inputs), [into], **given).operation
+    """What `linalg.fill` or another operation makes, whose class says what it does."""
+    return written_by(named_operation(kind, inputs, into, **given))[0]
+
+
+def named_operation(
+    kind: Callable[..., ir.OpView],
+    inputs: Sequence[ir.Value],
+    into: ir.Value,
+    **given: ir.Attribute,
+) -> ir.Operation:
+    """An operation of linalg whose class says what it does."""
+    kinds = [into.type] if isinstance(into.type, ir.RankedTensorType) else []
+    op = kind(kinds, list(inputs), [into], **given).operation
     linalg_functions.fill_builtin_region(op)
-    return op.results[0]
+    return op
+
+
+def written_by(op: ir.Operation) -> list[ir.Value]:
+    """What an operation of linalg makes: its results, or the memory that it writes."""
+    return list(op.results) or list(op.operands)[count_inputs(op) :]
 
 
 def _kinds(reductions: Iterable[bool]) -> ir.ArrayAttr:

@@ -82,15 +82,19 @@ def conditional(
     then: Callable[[], list[ir.Value]],
     otherwise: Callable[[], list[ir.Value]],
 ) -> list[ir.Value]:
-    """`scf.if` with results from two builders."""
-    op = scf.IfOp(condition, types, has_else=True)
+    """`scf.if` with results from two builders; memory is the same behind both."""
+    mobile = [k for k, kind in enumerate(types) if not isinstance(kind, ir.MemRefType)]
+    op = scf.IfOp(condition, [types[k] for k in mobile], has_else=True)
     with ir.InsertionPoint(op.then_block):
-        scf.YieldOp(then())
+        found = then()
+        scf.YieldOp([found[k] for k in mobile])
     otherwise_block = op.else_block
     assert otherwise_block is not None, "made with an else block"
     with ir.InsertionPoint(otherwise_block):
-        scf.YieldOp(otherwise())
-    return list(op.results)
+        others = otherwise()
+        scf.YieldOp([others[k] for k in mobile])
+    results = dict(zip(mobile, op.results, strict=True))
+    return [results.get(k, value) for k, value in enumerate(found)]
 
 
 def element_type(value: ir.Value) -> ir.Type:

@@ -44,7 +44,7 @@ def test_a_program_knows_its_times(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = list(times)
     assert steps[:4] == ["writing", "cache", "worker", "parsing"]
     assert steps[-2:] == ["machine code", "linking"]
-    passes = "ted-check-bounds", "convert-ted-to-linalg", "ted-outline-kernels"
+    passes = "ted-check-bounds", "ted-emit-kernels", "ted-outline-kernels"
     assert [steps.index(name) for name in passes] == sorted(steps.index(name) for name in passes)
 
 

@@ -124,12 +124,16 @@ def expected(program: Program, a: np.ndarray, b: np.ndarray, start: np.ndarray) 
 
 
 def run(
-    source: str, inputs: Sequence[np.ndarray], out: np.ndarray, cpu: Cpu | None = None
-) -> np.ndarray:
-    """Compile `main` and call it with the inputs and the memory of its result."""
+    source: str, inputs: Sequence[np.ndarray], out: np.ndarray, cpu: Cpu | None = None,
+    after: str | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Compile `main` and call it with the inputs and the memory of its result.
+
+    `after`: the stage whose form the program has already.
+    """
     with make_context() as context:
         module = ir.Module.parse(source, context)
-        run_stages(module, cpu_stages(cpu or host_cpu()))
+        run_stages(module, cpu_stages(cpu or host_cpu()), after=after)
         compiled = compile_module(module, (str(library_path()),))
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*inputs, out)]
     packed = (ctypes.c_void_p * len(pointers))(*map(ctypes.addressof, pointers))

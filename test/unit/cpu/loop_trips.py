@@ -100,7 +100,7 @@ def _has_loops(block: ir.Block) -> bool:
 
 def _is_fill(op: ir.Operation) -> bool:
     (block,) = op.regions[0].blocks
-    return len(block.operations) == 1 and not isinstance(op.operands[0].type, ir.RankedTensorType)
+    return len(block.operations) == 1 and not isinstance(op.operands[0].type, ir.ShapedType)
 
 
 def _box(op: ir.Operation) -> list[int]:
@@ -110,7 +110,7 @@ def _box(op: ir.Operation) -> list[int]:
     for value, amap in zip(op.operands, maps, strict=True):
         for k, e in enumerate(amap.results):
             if isinstance(e, ir.AffineDimExpr):
-                extents[e.position] = ir.RankedTensorType(value.type).shape[k]
+                extents[e.position] = ir.ShapedType(value.type).shape[k]
     return [extents[k] for k in range(maps[0].n_dims)]
 
 

@@ -14,8 +14,9 @@ from ted.cpu.ted_fuse_columns import TABLE
 from ted.dialects import make_context
 from ted.errors import ScheduleError
 from ted.ir.pass_driver import run_pipeline
-from ted.linalg import ted_choose_rows
-from ted.linalg.row_strategies import ALONE, COLUMNS, Decisions
+from ted.linalg import ted_emit_kernels
+from ted.linalg.kernel_strategies import ALONE, COLUMNS, Decisions
+from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.queries import functions, is_inside, operations
 
@@ -78,20 +79,22 @@ def test_a_sum_is_where_it_is_asked_to_be(
 ) -> None:
     assert {row.name for row in TABLE} == {COLUMNS, ALONE}
     met: list[str] = []
+    decide = ted_emit_kernels.decide
 
-    def note(decisions: Decisions) -> None:
-        for op, choice in decisions.choices:
+    def decided(block: ir.Block, cpu: Cpu) -> Decisions:
+        for op, choice in decide(block, cpu).choices:
             if choice.row.name == COLUMNS:
                 met.append(op.name)
                 if wish is not None:
                     text = f'{{name = "{wish}"}}'
                     op.attributes["ted.group"] = ir.Attribute.parse(text, op.context)
+        return decide(block, cpu)
 
     compile_here(monkeypatch)
-    monkeypatch.setattr(ted_choose_rows, "note", note)
+    monkeypatch.setattr(ted_emit_kernels, "decide", decided)
     inputs, outputs = programs()
     f = ted.compile(inputs, outputs)
-    assert met == ["linalg.generic"]
+    assert met == ["ted.compute"]
     x = np.random.default_rng(3).normal(size=(40, 24))
     e = np.exp(x - x.max(1, keepdims=True))
     z = e / e.sum(1, keepdims=True)

@@ -55,7 +55,7 @@ CHAINS = [name for name in PROGRAMS if not name.startswith("gradients")]
 @pytest.mark.parametrize("name", CHAINS)
 def test_memory_that_is_claimed_twice_is_refused(name: str) -> None:
     inputs, outputs = PROGRAMS[name]()
-    text = ted.compile(inputs, outputs).ir("scheduled")
+    text = ted.compile(inputs, outputs, target="cuda").ir("scheduled")
     with make_context():
         module = ir.Module.parse(text)
         pass_driver.run_pipeline(module, "builtin.module(ted-bufferize)")
@@ -95,7 +95,7 @@ def test_a_first_step_may_look_back_at_what_is_not_there(reverse: bool) -> None:
 
 def test_locations_are_what_they_were() -> None:
     inputs, outputs = next(iter(PROGRAMS.values()))()
-    text = ted.compile(inputs, outputs).ir("scheduled")
+    text = ted.compile(inputs, outputs, target="cuda").ir("scheduled")
     with make_context():
         module = ir.Module.parse(text)
         pass_driver.run_pipeline(module, "builtin.module(ted-bufferize)")

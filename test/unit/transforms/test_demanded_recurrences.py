@@ -86,6 +86,11 @@ def test_a_history_that_is_read_at_data_stays_whole() -> None:
     np.testing.assert_array_equal(f(ARRAY, np.array([8, 1])), ted.function(states)(ARRAY)[[8, 1]])
 
 
+def assert_close(found: Any, wanted: Any) -> None:
+    """Equal but for 2 ulp: other loops are made of a part, and a product may go into a sum."""
+    np.testing.assert_array_max_ulp(found, wanted, maxulp=2)
+
+
 @pytest.mark.fast(1)
 @swept(
     ("reverse", "part"),
@@ -102,8 +107,8 @@ def test_compiled_parts_and_their_gradients_are_those_of_the_whole(
 
     whole = ted.function(lambda x: states(x, reverse=reverse))(ARRAY)
     wanted = ted.function(cut)(whole)
-    np.testing.assert_array_equal(ted.function(of)(ARRAY), wanted)
+    assert_close(ted.function(of)(ARRAY), wanted)
     check_grads(of, [ARRAY], order=2)
     both = ted.function(lambda x: (of(x), states(x, reverse=reverse)))(ARRAY)
-    np.testing.assert_array_equal(both[0], wanted)
-    np.testing.assert_array_equal(both[1], whole)
+    assert_close(both[0], wanted)
+    assert_close(both[1], whole)

@@ -1,7 +1,7 @@
 """Maps of a contraction's totals that are stored in another type, a block of them at a time.
 
 Before: totals of 1024 x 1024 in f32, 4 MB, then 1024 x 1024 numbers of bf16, each rounded
-After: `scf.forall (%i, %j)` with the totals of 512 x 128, and these numbers rounded
+After: loops over blocks with the totals of 512 x 128, and these numbers rounded
 
 The totals of a block stay in the second cache until they are rounded, and rows of A that it reads
 while columns of B go by. That matters where products of matrices are as fast as memory (AMX).
@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from math import ceil, prod
 
-from ted.linalg import padded_blocks
-from ted.linalg.contractions import ELEMENT_BYTES, MARK
-from ted.machine import Cpu
+from ted.linalg.contraction_forms import is_contraction
+from ted.linalg.equation_groups import EQUATION, Candidates, short
+from ted.linalg.scan_steps import parts_read
 from ted.mlir import ir
-from ted.mlir.generic import generic_of
 from ted.mlir.matrix_registers import SIDE
 from ted.mlir.queries import defining
-from ted.mlir.scalars import element_type, shape_of
+from ted.mlir.scalars import byte_width, element_type
 from ted.mlir.strategies import GROUP, Declined, asked_for
 from ted.records import dataclass
 
@@ -38,44 +37,49 @@ class TotalBlocks:
     sizes: tuple[int, ...]
 
 
-def planned(op: ir.Operation, cpu: Cpu) -> TotalBlocks | Declined:
+def total_blocks(op: ir.Operation, table: Candidates) -> TotalBlocks | Declined:
     """The blocks of a map."""
-    if not cpu.multiplies_matrices:
+    if not table.cpu.multiplies_matrices:
         return Declined("products take longer than memory does")
-    found = contractions_of(op)
+    found = contractions_of(op, table)
     if not found:
-        return Declined("it is no map of totals of a claimed contraction that it alone reads")
-    if any(isinstance(padded_blocks.planned(c, cpu), padded_blocks.Blocks) for c in found):
-        return Declined("the contraction reads padding in blocks of its own")
-    total, shape = element_type(found[0].results[0]), shape_of(op.results[0])
+        return Declined("it is no map of totals of a contraction that it alone reads")
+    total, extents = element_type(found[0].results[0]), table.equations[op].extents
     if total == element_type(op.results[0]):
         return Declined("totals have the type of the result, and its memory")
-    if 2 * prod(shape) * ELEMENT_BYTES[str(total)] <= cpu.second_cache.size:
+    if 2 * prod(extents) * byte_width(total) <= table.cpu.second_cache.size:
         return Declined("the second cache holds the totals")
-    sizes = _sizes(shape)
+    sizes = _sizes(extents)
     if prod(sizes) < LEAST:
         return Declined("there are no equal blocks that fill registers")
     return TotalBlocks(prod(sizes[:-1]), sizes[-1], sizes)
 
 
-def contractions_of(op: ir.Operation) -> list[ir.Operation]:
-    """The claimed contractions whose totals a map alone reads, each at the point of its result."""
-    generic = generic_of(op)
-    if generic is None or not generic.is_map or len(op.results) != 1 or generic.asks_where:
+def contractions_of(op: ir.Operation, table: Candidates) -> list[ir.Operation]:
+    """The contractions whose totals a map alone reads, each at the point of its result."""
+    subdomain = table.equations[op]
+    dims = [ir.AffineExpr.get_dim(k) for k in range(subdomain.rank)]
+    is_map = not subdomain.reduction_dims and subdomain.combiner == "set"
+    if not is_map or short(subdomain.write, op.results[0]) != dims:
         return []
-    identity = ir.AffineMap.get_identity(generic.rank)
-    if generic.maps[-1] != identity:
+    if any(parts_read(subdomain, k) is None for k in range(subdomain.rank)):
         return []
-    makers = [defining(v) for v, m in zip(generic.inputs, generic.maps, strict=False)
-              if m == identity]  # fmt: skip
-    return [m for m in makers if m is not None and _is_its_own(m)]
+    reads = (r for r in subdomain.reads if r is not None and short(r.subscripts, r.tensor) == dims)
+    makers = (defining(r.tensor, EQUATION) for r in reads)
+    return [m for m in makers if m is not None and _is_its_own(m, table)]
 
 
-def _is_its_own(op: ir.Operation) -> bool:
-    """Whether a claimed contraction has one reader, and asks for no loop of its own."""
-    if MARK not in op.attributes or len(list(op.results[0].uses)) > 1:
+def _is_its_own(op: ir.Operation, table: Candidates) -> bool:
+    """Whether a contraction has one reader, and asks for no loop of its own."""
+    subdomain = table.equations[op]
+    if op in table.padded or op in table.tested or not is_contraction(subdomain):
         return False
-    return (asked_for(op, GROUP) or _ALONE) == _ALONE
+    if len(list(op.results[0].uses)) > 1 or (asked_for(op, GROUP) or _ALONE) != _ALONE:
+        return False
+    write = short(subdomain.write, op.results[0])
+    rows = range(len(write))
+    is_in_order = write == [ir.AffineExpr.get_dim(k) for k in rows]
+    return is_in_order and all(parts_read(subdomain, k) is not None for k in rows)
 
 
 def _sizes(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,0 +1,276 @@
+"""Which equations may share a loop over rows: groups that grow from their last equation.
+
+A root is an equation whose leading dims are parallel and index its result first. Its group is what
+makes the group's inputs, as long as every tensor that passes inside is written and read at the row
+of the loop, and is wanted nowhere before the root. At a row, all that an equation reads are slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import field
+
+from ted.linalg.branches import tested_condition
+from ted.linalg.contraction_forms import why_no_sum_of_products
+from ted.linalg.loop_order import loop_order
+from ted.linalg.padded_kernels import Padded, padded_factor
+from ted.linalg.scan_steps import parts_read
+from ted.linalg.subdomain import Subdomain, from_compute
+from ted.linalg.unit_dims import without_unit_iterations
+from ted.machine import Cpu
+from ted.mlir import ir
+from ted.mlir.affine_forms import dims_used, single_dim
+from ted.mlir.locations import user_name
+from ted.mlir.queries import defining
+from ted.mlir.scalars import byte_width, element_type, shape_of
+from ted.mlir.semiring import MULTIPLICATIONS
+from ted.mlir.strategies import wishes_of
+from ted.records import dataclass
+
+MOST_MEMBERS = 64
+EQUATION, SCAN = "ted.compute", "ted.scan"
+_STARTS = ("tensor.empty", "linalg.fill")
+
+
+def init_of(value: ir.Value) -> ir.Value:
+    """What the result of an equation or a scan starts from."""
+    op = defining(value)
+    assert op is not None, "a result"
+    return op.operands[len(op.operands) - len(op.results) + ir.OpResult(value).result_number]
+
+
+def goes_on(value: ir.Value) -> bool:
+    """Whether a result is the only one that uses what it starts from, which is computed."""
+    init = init_of(value)
+    return defining(init, EQUATION, SCAN) is not None and len(list(init.uses)) == 1
+
+
+def copied_from(value: ir.Value) -> ir.Value | None:
+    """What an equation only gives another name, and shape: a tensor that nobody else reads."""
+    op = defining(value, EQUATION)
+    if op is None or len(op.results) > 1 or len(op.operands) != 2 or wishes_of(op):
+        return None
+    subdomain = without_unit_iterations(from_compute(op))
+    (read,) = subdomain.reads or (None,)
+    if read is None or read.guard or subdomain.domain or subdomain.combiner != "set":
+        return None
+    source, body = read.tensor, op.regions[0].blocks[0]
+    if defining(source, EQUATION, SCAN) is None or len(list(source.uses)) > 1:
+        return None
+    dims = [ir.AffineExpr.get_dim(k) for k in range(subdomain.rank)]
+    is_same = short(read.subscripts, source) == short(subdomain.write, value) == dims
+    shapes = ([n for n in shape_of(v) if n != 1] for v in (source, value))
+    yields = body.operations[len(body.operations) - 1].operands[0] == body.arguments[0]
+    is_alike = is_same and yields and element_type(source) == element_type(value)
+    return source if is_alike and all(s == list(subdomain.extents) for s in shapes) else None
+
+
+def top_of(op: ir.Operation, block: ir.Block) -> ir.Operation:
+    """The operation of a block that another one is, or is in."""
+    while op.block != block:
+        assert op.parent is not None, "a user is inside the block of the value"
+        op = op.parent.operation
+    return op
+
+
+def short(subscripts: Sequence[ir.AffineExpr], value: ir.Value) -> list[ir.AffineExpr]:
+    """The subscripts of a tensor but for those of dims of one element."""
+    return [e for e, n in zip(subscripts, shape_of(value), strict=True) if n != 1]
+
+
+@dataclass
+class EquationGroup:
+    """Equations of one loop over rows, the root first; `depth` leading dims are common."""
+
+    members: list[ir.Operation]
+    depth: int
+
+
+@dataclass
+class Candidates:
+    """The equations of a block in order, what they are, and which groups have them."""
+
+    block: ir.Block
+    cpu: Cpu
+    equations: dict[ir.Operation, Subdomain] = field(default_factory=dict)
+    position: dict[ir.Operation, int] = field(default_factory=dict)
+    # Why an equation has no rows; how many leading dims the others have as rows.
+    rowless: dict[ir.Operation, str] = field(default_factory=dict)
+    depth: dict[ir.Operation, int] = field(default_factory=dict)
+    padded: dict[ir.Operation, Padded] = field(default_factory=dict)
+    tested: set[ir.Operation] = field(default_factory=set)
+    taken: set[ir.Operation] = field(default_factory=set)
+    # Why an equation whose result a group takes in did not join it.
+    apart: dict[ir.Operation, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        order = [view.operation for view in self.block.operations]
+        self.position = {op: k for k, op in enumerate(order)}
+        for op in (
+            op for op in order if op.name == EQUATION and copied_from(op.results[0]) is None
+        ):
+            subdomain = without_unit_iterations(from_compute(op))
+            self.equations[op] = subdomain
+            padded = padded_factor(subdomain)
+            if padded is not None:
+                self.padded[op] = padded
+            if tested_condition(subdomain) is not None:
+                self.tested.add(op)
+            rows = self._rows(op, subdomain)
+            if isinstance(rows, str):
+                self.rowless[op] = rows
+            else:
+                self.depth[op] = rows
+
+    def producers(self, op: ir.Operation) -> set[int]:
+        """Where the equations are whose results an equation uses."""
+        owners = (defining(value, EQUATION) for value in op.operands)
+        return {self.position[o] for o in owners if o is not None and o in self.equations}
+
+    def users(self, value: ir.Value) -> list[ir.Operation]:
+        """The operations of the block that use a value, directly or in their regions."""
+        return [top_of(use.owner.operation, self.block) for use in value.uses]
+
+    def _rows(self, op: ir.Operation, subdomain: Subdomain) -> int | str:
+        """How many leading dims index the result first and slice what is read; or why none."""
+        if subdomain.is_empty:
+            return "it has no points"
+        if fills_register_tiles(subdomain):
+            return "it is a contraction"
+        if len(op.results) > 1:
+            return "it has several results"
+        if op in self.tested:
+            return "a condition is tested in front of its points"
+        if defining(init_of(op.results[0]), *_STARTS) is None and not goes_on(op.results[0]):
+            return "it starts from a copy"
+        if _is_across(subdomain, self.cpu):
+            return "it reads or writes across rows, in tiles"
+        shape, depth = [n for n in shape_of(op.results[0]) if n != 1], 0
+        write = short(subdomain.write, op.results[0])
+        for dim, expr in enumerate(write):
+            if not _is_dim(expr, dim) or subdomain.extents[dim] != shape[dim]:
+                break
+            if dim in dims_used(*write[dim + 1 :]) or parts_read(subdomain, dim) is None:
+                break
+            depth += 1
+        return depth or "no parallel loop indexes its results first"
+
+
+def fills_register_tiles(subdomain: Subdomain) -> bool:
+    """Whether a sum of products gains from tiles of the result: neighbours of one factor lie along
+    a dim that another factor lacks, or both have dims of the result for themselves."""
+    if subdomain.combiner != "add" or subdomain.writes_at_data or not subdomain.reduction_dims:
+        return False
+    body = subdomain.body
+    if defining(body.operations[len(body.operations) - 1].operands[0], *MULTIPLICATIONS) is None:
+        return False
+    reads = [r for r in subdomain.reads if r is not None]
+    used = [dims_used(*r.subscripts) for r in reads]
+    is_plain = why_no_sum_of_products(subdomain) is None
+    if not is_plain and any(len(dims) == subdomain.rank for dims in used):
+        return False  # a factor is computed at every point anyway
+    own = {d: frozenset(k for k, dims in enumerate(used) if d in dims)
+           for d in subdomain.parallel_dims}  # fmt: skip
+    own = {d: some for d, some in own.items() if some and len(some) < len(used)}
+    if any(not a & b for a in own.values() for b in own.values()):
+        return True
+    last = [(short(r.subscripts, r.tensor) or [None])[-1] for r in reads]
+    return any(last[k] == ir.AffineExpr.get_dim(d) for d, some in own.items() for k in some)
+
+
+def grow(
+    root: ir.Operation, table: Candidates, among: Collection[ir.Operation] | None = None
+) -> EquationGroup:
+    """The root with all that may join it, or with those of `among` that may."""
+    group = EquationGroup([root], table.depth[root])
+    waiting = table.producers(root)  # the last one first, so that its users have been looked at
+    order = list(table.position)
+    while waiting:
+        last = max(waiting)
+        waiting.discard(last)
+        op = order[last]
+        if op in table.taken if among is None else op not in among:
+            continue
+        common = _common_depth(op, group, table)
+        if isinstance(common, int) and among is None and len(group.members) == MOST_MEMBERS:
+            common = f"the group has {MOST_MEMBERS} members, the most there may be"
+        if isinstance(common, int):
+            group.members.append(op)
+            waiting |= table.producers(op)
+            group.depth = common
+        else:
+            table.apart[op] = common
+    table.taken.update(group.members)
+    # Something must be left inside the loop over rows.
+    ranks = [table.equations[m].rank for m in group.members]
+    group.depth = max(1, min(group.depth, max(ranks[0], min(ranks)) - 1))
+    return group
+
+
+def why_no_root(op: ir.Operation, table: Candidates) -> str | None:
+    """Why no group ends with an equation; None where one may."""
+    if op in table.rowless:
+        return table.rowless[op]
+    return "it has a single loop" if table.equations[op].rank < 2 else None
+
+
+def _common_depth(op: ir.Operation, group: EquationGroup, table: Candidates) -> int | str:
+    """How many leading dims an equation shares with the group that uses it, or why none."""
+    root, depth = group.members[0], group.depth
+    for use in op.results[0].uses:
+        user = top_of(use.owner.operation, table.block)
+        if user in group.members:
+            depth = min(depth, _depth_of_use(use, user, table))
+        elif table.position[user] < table.position[root]:
+            return f"{_named(user)}, which is not in the group, uses it before the last member"
+    if op in table.rowless:
+        return table.rowless[op]
+    depth = min(depth, table.depth[op])
+    mine, others = table.equations[op].extents, table.equations[root].extents
+    while depth and mine[:depth] != others[:depth]:
+        depth -= 1
+    return depth or f"{_named(root)}, or what joined it, reads it at other rows than its own"
+
+
+def _named(op: ir.Operation) -> str:
+    return user_name(op.location) or op.name
+
+
+def _depth_of_use(use: ir.OpOperand, user: ir.Operation, table: Candidates) -> int:
+    """With how many leading dims, in order, an equation indexes a value first."""
+    if use.owner.operation != user:
+        return 0  # at data
+    subdomain = table.equations[user]
+    if use.operand_number >= len(subdomain.reads):
+        return table.depth.get(user, 0) if goes_on(user.results[0]) else 0
+    read = subdomain.reads[use.operand_number]
+    if read is None:
+        return subdomain.rank
+    depth = 0
+    for k, expr in enumerate(short(read.subscripts, read.tensor)):
+        if not _is_dim(expr, k):
+            break
+        depth += 1
+    return depth
+
+
+def _is_dim(expr: ir.AffineExpr, dim: int) -> bool:
+    return isinstance(expr, ir.AffineDimExpr) and expr.position == dim
+
+
+def _is_across(subdomain: Subdomain, cpu: Cpu) -> bool:
+    """Whether a map is made in square tiles, as a read or its result lies across its rows."""
+    if subdomain.reduction_dims or subdomain.rank < 2:
+        return False
+    inner = loop_order(subdomain)[-1]
+    reads = [(r.tensor, r.subscripts) for r in subdomain.reads if r is not None]
+    accesses = reads or [(subdomain.inits[0], subdomain.write)]
+    for value, subscripts in accesses:
+        exprs = short(subscripts, value)
+        along = single_dim(exprs[-1]) if exprs else None
+        if along is None or along[0] in (-1, inner) or inner not in dims_used(*exprs):
+            continue
+        lanes = cpu.lanes(max(1, byte_width(element_type(value))))
+        if min(subdomain.extents[along[0]], subdomain.extents[inner]) >= lanes:
+            return True
+    return False

@@ -1,0 +1,65 @@
+"""A proof that no point of a kernel reads what another point of it has overwritten.
+
+`memory_places.py` knows which tensor memory has when an equation is emitted. That is enough for
+equations one after the other; of one that reads memory which it writes, and of equations in one
+loop, turn after turn, it is not: there each reads at its own place, or at its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from math import prod
+
+from ted.errors import PassFailed
+from ted.linalg.subdomain import Read, Subdomain
+from ted.mlir import ir
+from ted.mlir.locations import source_location, user_name
+from ted.mlir.scalars import shape_of
+
+
+def check_reads(
+    subdomain: Subdomain, at_data: Iterable[ir.Value], written: Collection[ir.Value], depth: int
+) -> None:
+    """Check an equation on memory, in `depth` loops of a kernel that writes some memory.
+
+    Raises: PassFailed for memory that the kernel writes, and the equation reads elsewhere.
+    """
+    reads = [r for r in subdomain.reads if r is not None and r.tensor in written]
+    if any(memory in written for memory in at_data) or not all(
+        _is_at_row(read, depth) and (read.tensor not in subdomain.inits or _is_own(subdomain, read))
+        for read in reads
+    ):
+        raise _refusal(subdomain.location)
+
+
+def check_steps(read: Iterable[ir.Value], written: Collection[ir.Value], at: ir.Location) -> None:
+    """Check a recurrence, whose steps read this memory from outside.
+
+    Raises: PassFailed for memory that the steps write.
+    """
+    if any(memory in written for memory in read):
+        raise _refusal(at)
+
+
+def _is_at_row(read: Read, depth: int) -> bool:
+    return list(read.subscripts[:depth]) == [ir.AffineExpr.get_dim(k) for k in range(depth)]
+
+
+def _is_own(subdomain: Subdomain, read: Read) -> bool:
+    """Whether each point reads the element that it writes, and nothing writes it before."""
+    if subdomain.reduction_dims or subdomain.writes_at_data or subdomain.domain or read.guard:
+        return False
+    (start,) = [s for s, init in zip(subdomain.starts, subdomain.inits, strict=True)
+                if init == read.tensor]  # fmt: skip
+    is_whole = prod(subdomain.extents) == prod(shape_of(read.tensor))
+    is_set = subdomain.combiner == "set" and is_whole
+    is_first = start is None or start.value is None or is_set
+    return is_first and read.subscripts == subdomain.write
+
+
+def _refusal(at: ir.Location) -> PassFailed:
+    return PassFailed(
+        "ted-emit-kernels: memory has what is read from it, got what the same kernel has written "
+        f"over in {user_name(at) or 'an equation'}",
+        source_location(at),
+    )

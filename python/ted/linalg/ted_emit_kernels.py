@@ -1,0 +1,345 @@
+"""Functions of equations -> loops and operations of linalg on memory: the pass `ted-emit-kernels`.
+
+Before: `%m = "ted.compute"(%x, %init)`, a maximum of each row, and one that reads it at its row
+After: `scf.for %i`, in which `linalg.generic` on row %i of memory writes and reads a row of `%m`
+
+No tensor is left, so that nothing below has to find out what may lie where: `memory_places.py`
+knows it from equations. Which of them share a loop is found by `kernel_strategies.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ted.errors import PassFailed
+from ted.linalg.branches import lower_with_branches
+from ted.linalg.equation_groups import EQUATION, SCAN, top_of
+from ted.linalg.generics import filled
+from ted.linalg.kernel_proofs import check_reads, check_steps
+from ted.linalg.kernel_strategies import Kernel, decide, erase
+from ted.linalg.leaving import declare_condition
+from ted.linalg.loops import PARALLEL
+from ted.linalg.memory_places import Places, short_shape, take_over
+from ted.linalg.padding import Paddings
+from ted.linalg.rolling_buffers import Beginning, beginning, slices_shape, written
+from ted.linalg.scan_steps import in_block
+from ted.linalg.scan_strategies import Site, plan_scan, windows_of
+from ted.linalg.signs import drop_signs
+from ted.linalg.storage_folding import Window
+from ted.linalg.strategies import lower_equation
+from ted.linalg.subdomain import TESTED_AHEAD, Start, Subdomain, from_compute
+from ted.linalg.ted_check_sizes import check_is_static
+from ted.linalg.ted_pass_destinations import IN_PLACE
+from ted.linalg.unit_dims import expand, without_unit_iterations
+from ted.machine import DEFAULT, Cpu, named_cpu
+from ted.mlir import func, ir
+from ted.mlir.locations import source_location
+from ted.mlir.queries import defining, functions, is_inside, operands_inside, operations, terminator
+from ted.mlir.scalars import affine_value, element_type, index, shape_of
+from ted.mlir.storage import loop, part
+from ted.mlir.strategies import FORM, Choice, check_is_seen
+from ted.records import dataclass
+
+_TENSORS = ("tensor.empty", "linalg.fill", "arith.constant", "ted.stop_gradient")
+
+
+@dataclass(frozen=True)
+class TedEmitKernels:
+    """Replace functions of equations by kernels on memory. `cpu` is a row of `ted.machine.CPUS`."""
+
+    cpu: str = DEFAULT
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite the module.
+
+        Raises: ScheduleError for a `ted.form` that does not fit, PassFailed for results that are
+        no tensors of static size.
+        """
+        cpu = named_cpu(self.cpu)
+        if not all(map(_is_of_equations, functions(module))):
+            return  # somebody's operations on tensors, which others lower
+        drop_signs(module)
+        equations = operations(module.operation, EQUATION, SCAN)
+        check_is_seen(module.operation, set(equations), FORM)
+        for op in equations:
+            op.attributes[TESTED_AHEAD] = ir.UnitAttr.get(module.context)
+        with module.context:
+            for function in functions(module):
+                _Emission(function, cpu).run()
+        declare_condition(module.operation)
+
+
+def _is_of_equations(function: func.FuncOp) -> bool:
+    known = (*_TENSORS, "tensor.bitcast", EQUATION, SCAN, "func.return", "ted.size")
+    return all(view.operation.name in known for view in function.entry_block.operations)
+
+
+class _Emission:
+    """One function."""
+
+    def __init__(self, function: func.FuncOp, cpu: Cpu) -> None:
+        self.function, self.block = function, function.entry_block
+        self.end = terminator(self.block)
+        self.results = list(self.end.operands)
+        _check_results(function, self.end)
+        self.scans = {
+            op: plan_scan(op, cpu.chains, branches=True)
+            for op in (view.operation for view in self.block.operations)
+            if op.name == SCAN
+        }
+        for site, choice in self.scans.values():
+            for k, window in windows_of(site, choice).items():
+                result = site.op.results[k]
+                shape = slices_shape(window, shape_of(result))
+                result.set_type(ir.RankedTensorType.get(shape, element_type(result)))
+        self.places = Places(function, self.results)
+        decisions = decide(self.block, cpu)
+        erase(decisions)
+        self.kernels = decisions.kernels
+        self.paddings = Paddings(scattered=True)
+        self._written: frozenset[ir.Value] = frozenset()  # by the kernel that is emitted
+        self._depth = 0
+
+    def run(self) -> None:
+        """Rewrite the function."""
+        places, arguments = self.places, list(self.block.arguments)
+        taken = _taken_over(self.function)
+        for k, argument in enumerate(arguments):
+            if k not in taken:
+                own = self.block.add_argument(_memory_type(argument), argument.location)
+                if isinstance(argument.type, ir.RankedTensorType):
+                    if 0 not in shape_of(argument):
+                        places.memory[argument] = own
+                else:
+                    argument.replace_all_uses_with(own)
+        outs = [self.block.add_argument(_memory_type(r), r.location) for r in self.results]
+        copies = places.give(outs)
+        take_over(places, taken, outs, self.kernels)
+        for kernel in self.kernels:
+            last = kernel.members[-1]
+            with ir.InsertionPoint(last), last.location:
+                if last in self.scans:
+                    self._scan(*self.scans[last])
+                else:
+                    self._kernel(kernel)
+        with ir.InsertionPoint(self.end), self.end.location:
+            for source, out in copies:
+                if places.of(source) != out:
+                    places.copy(source, out)
+            func.ReturnOp([])
+        self._erase(len(arguments))
+        _set_type(self.function)
+
+    def _erase(self, arguments: int) -> None:
+        """What was on tensors goes."""
+        for op in reversed([view.operation for view in self.block.operations]):
+            is_tensor = len(op.results) and isinstance(op.results[0].type, ir.RankedTensorType)
+            if op == self.end or is_tensor:
+                assert op.name != "scf.for", "a loop on memory carries no tensor"
+                op.erase()
+        for start in reversed(operations(self.function, "tensor.empty", "linalg.fill")):
+            if len(start.results):  # in a loop: of what nobody reads
+                start.erase()
+        for _ in range(arguments):
+            self.block.erase_argument(0)
+
+    def _kernel(self, kernel: Kernel) -> None:
+        inside = set(kernel.inside)
+        for op in kernel.members:
+            for result in op.results:
+                check_is_static(result)
+                with result.location:
+                    self.places.begin(result, kernel.blocks if result in inside else ())
+        self._depth, self._written = len(kernel.blocks), self._whole(kernel.members)
+        if kernel.blocks:
+            self._loops(kernel, [])
+            return
+        for op in kernel.members:
+            with op.location:
+                lower_with_branches(op, self.paddings, self._on_memory)
+
+    def _whole(self, members: Sequence[ir.Operation]) -> frozenset[ir.Value]:
+        """The memory that equations write, but for that of a turn alone."""
+        places, results = self.places, [r for op in members for r in op.results]
+        return frozenset(
+            places.memory[r] for r in results if r in places.memory and not places.rows[r]
+        )
+
+    def _scan(self, site: Site, choice: Choice) -> None:
+        """A recurrence, whose histories lie in memory unless only slices of them are kept."""
+        op, places, windows = site.op, self.places, windows_of(site, choice)
+        read = _read_inside(op)
+        known = {v: places.in_full(v) for v in read}
+        for k, (result, init) in enumerate(zip(op.results, list(op.operands), strict=True)):
+            start = defining(init, "tensor.empty", "linalg.fill")
+            if k in windows or not list(result.uses):
+                if start is None:
+                    op.operands[k] = places.in_full(init)
+                continue
+            found = places.begin(result)
+            if found is not None and found.value is not None:
+                filled(found.memory, found.value)
+            places.write(result)
+            op.operands[k] = places.in_full(result)
+            site.inits[k] = replace(beginning(init, on_memory=True), value=op.operands[k])
+        site.inits.update(self._given_windows(op, windows))
+        check_steps([places.of(v) for v in read], self._whole([op]), op.location)
+        if site.steps is not None:
+            site.steps.body.inits = list(op.operands)
+        site.known, site.on_memory = known, True
+        choice.row.emit(site, choice.plan)
+        for k, final in enumerate(site.results):
+            if k in windows and list(op.results[k].uses):
+                wanted = site.inits[k].window if k in site.inits else None
+                places.put(op.results[k], written(final, wanted) if wanted is not None else final)
+
+    def _given_windows(
+        self, op: ir.Operation, windows: Mapping[int, Window]
+    ) -> dict[int, Beginning]:  # fmt: skip
+        """Where the caller wants the slices that are kept."""
+        found: dict[int, Beginning] = {}
+        for k, window in windows.items():
+            memory = self.places.given.get(op.results[k])
+            if memory is not None and window.is_carried:
+                lies = expand(memory, op.results[k].type)
+                found[k] = replace(beginning(op.operands[k], on_memory=True), window=lies)
+        return found
+
+    def _loops(self, kernel: Kernel, at: list[ir.Value]) -> None:
+        if len(at) == len(kernel.blocks):
+            loops = top_of(ir.InsertionPoint.current.block.owner.operation, self.block)
+            made = frozenset(self.places.memory[r] for op in kernel.members for r in op.results)
+            paddings = Paddings(scattered=True, in_front=loops, of_turns=made)
+            for op in kernel.members:
+                with op.location:
+                    lower_equation(self._at_block(op, kernel, at), paddings)
+            return
+
+        def turn(now: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+            self._loops(kernel, [*at, now])
+            return carried
+
+        blocks = kernel.extents[len(at)] // kernel.blocks[len(at)]
+        made, _ = loop((index(0), index(blocks)), index(1), [], turn)
+        made.attributes[PARALLEL] = ir.UnitAttr.get()
+
+    def _at_block(self, op: ir.Operation, kernel: Kernel, at: Sequence[ir.Value]) -> Subdomain:
+        """An equation in a block."""
+        whole, sizes = self._on_memory(op), kernel.blocks
+        parts = [
+            memory if self.places.rows[result] else _block(memory, sizes, at)
+            for result, memory in zip(op.results, whole.inits, strict=True)
+        ]
+        pairs = zip(whole.starts, parts, strict=True)
+        starts = tuple(start and replace(start, memory=part) for start, part in pairs)
+        write = whole.write[len(at) :]
+        subdomain = replace(whole, write=write, inits=tuple(parts), starts=starts)
+        kept = 0
+        for now, size in zip(at, sizes, strict=True):
+            subdomain = in_block(subdomain, kept, now, size)
+            kept += size > 1
+        own = tuple(ir.AffineExpr.get_dim(k) for k in range(kept))
+        reads = tuple(
+            read and replace(read, subscripts=(*own, *read.subscripts))
+            if k < len(op.operands) and self.places.rows.get(op.operands[k]) else read
+            for k, read in enumerate(subdomain.reads)
+        )  # fmt: skip
+        return replace(subdomain, write=(*own, *subdomain.write), reads=reads)
+
+    def _on_memory(self, op: ir.Operation) -> Subdomain:
+        """An equation of memory without unit dims."""
+        places = self.places
+        at_data: list[ir.Value] = []
+        for inner in (view.operation for view in op.regions[0].blocks[0].operations):
+            for k, value in enumerate(inner.operands):
+                if isinstance(value.type, ir.RankedTensorType):
+                    inner.operands[k] = places.in_full(value)
+                    at_data.append(places.of(value))
+        subdomain = from_compute(op)
+        starts: list[Start | None] = [places.starts[r] for r in op.results]
+        shape = shape_of(op.results[0])
+        if subdomain.is_empty or 0 in shape:
+            inits = tuple(map(places.write, op.results))
+            return replace(subdomain, inits=inits, starts=tuple(starts))
+        write = tuple(e for e, n in zip(subdomain.write, shape, strict=True) if n != 1)
+        on_memory = replace(
+            subdomain,
+            reads=tuple(r and places.read(r) for r in subdomain.reads),
+            write=write,
+            inits=tuple(map(places.write, op.results)),
+            starts=tuple(starts),
+        )
+        short = without_unit_iterations(on_memory)
+        check_reads(short, at_data, self._written, self._depth)
+        return short
+
+
+def _read_inside(op: ir.Operation) -> set[ir.Value]:
+    """The tensors from outside that the steps of a recurrence read."""
+    own = len(op.operands)
+    values = operands_inside(op, lambda inner: own if inner == op else 0)
+    return {v for v in values if isinstance(v.type, ir.RankedTensorType) and _is_outer(v, op)}
+
+
+def _is_outer(value: ir.Value, op: ir.Operation) -> bool:
+    owner = value.owner
+    maker = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
+    if isinstance(owner, ir.Block):
+        return maker != op and not is_inside(maker, op)
+    return not is_inside(maker, op)
+
+
+def _block(memory: ir.Value, sizes: Sequence[int], at: Sequence[ir.Value]) -> ir.Value:
+    """The elements of a result in a block; dims of one point are left out."""
+    shape, count = list(shape_of(memory)), len(sizes)
+    kept = [k for k in range(len(shape)) if k >= count or sizes[k] > 1]
+    first = [_first(now, size) for now, size in zip(at, sizes, strict=True)]
+    rest = shape[count:]
+    return part(memory, [*first, *[0] * len(rest)], [*sizes, *rest], [1] * len(shape), kept)
+
+
+def _first(block: ir.Value, size: int) -> ir.Value:
+    """The first point of a block."""
+    return affine_value(ir.AffineExpr.get_dim(0) * size, [block])
+
+
+def _memory_type(value: ir.Value) -> ir.Type:
+    """Memory has no unit dims; a pointer to nothing is one to an element."""
+    if not isinstance(value.type, ir.RankedTensorType):
+        return value.type
+    shape = [] if 0 in shape_of(value) else short_shape(value)
+    return ir.MemRefType.get(shape, element_type(value))
+
+
+def _taken_over(function: func.FuncOp) -> dict[int, int]:
+    """For each argument that is no memory of its own the result whose memory it is."""
+    attributes = function.operation.attributes
+    if IN_PLACE not in attributes:
+        return {}
+    pairs = list(ir.DenseI64ArrayAttr(attributes[IN_PLACE]))
+    del attributes[IN_PLACE]
+    return dict(zip(pairs[::2], pairs[1::2], strict=True))
+
+
+def _check_results(function: func.FuncOp, end: ir.Operation) -> None:
+    for position, value in enumerate(end.operands):
+        kind = value.type
+        if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
+            raise PassFailed(
+                "ted-emit-kernels: results must be tensors of static sizes, got "
+                f"{kind} as result {position} of @{function.name.value}",
+                source_location(end.location),
+            )
+
+
+def _set_type(function: func.FuncOp) -> None:
+    kinds = [a.type for a in function.entry_block.arguments]
+    attributes = function.operation.attributes
+    attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kinds, []))
+    noalias, nothing = ir.Attribute.parse("{llvm.noalias}"), ir.Attribute.parse("{}")
+    attributes["arg_attrs"] = ir.ArrayAttr.get(
+        [noalias if isinstance(kind, ir.MemRefType) else nothing for kind in kinds]
+    )
+    if "res_attrs" in attributes:
+        del attributes["res_attrs"]
