@@ -1,6 +1,6 @@
 """Passes on random programs and their gradients, before and after at points of a prime field.
 
-Passes from ted to ted in two orders, then the lowering as long as it is on tensors.
+Passes from ted to ted in two orders, then the lowering on memory until buffers are chosen.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from support.random_programs import random_program
+from support.tensor_roads import ON_GPU
 from sweeps import blocks
 from ted.autodiff.combiners import expand_combiners
 from ted.autodiff.vjp import vjp
@@ -20,9 +21,9 @@ from ted.testing.validation import Validator
 # Each pass meets what the others leave, in two orders.
 ROADS = (
     "ted-scatter-to-gather,ted-simplify,ted-factor-sums,ted-join-pieces,ted-fuse-pointwise,"
-    "ted-split-dims,ted-inline-pointwise",
+    "ted-split-dims,ted-inline-pointwise," + ON_GPU,
     "ted-inline-pointwise,ted-split-dims,ted-fuse-pointwise,ted-scatter-to-gather,ted-simplify,"
-    "ted-cpu-pipeline{until=scheduled}",
+    "ted-cpu-pipeline{until=buffers}",
 )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import field
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,20 @@ import numpy as np
 from ted.errors import ExecutionError
 from ted.mlir import ir
 from ted.records import dataclass
-from ted.testing.interpreter import functions_of, has_body, interpret
+from ted.testing.interpreter import OF_THE_RUNTIME, functions_of, has_body, interpret
 from ted.testing.interpreter_compute import box_of
+from ted.testing.interpreter_memory import ON_MEMORY, as_memory, is_memory
 from ted.testing.interpreter_scalars import NotEvaluated
 from ted.testing.interpreter_scan import step_order
 from ted.testing.interpreter_sizes import size_rows
-from ted.testing.interpreter_values import TooManyPoints, at_most, run_at, shape_and_type
+from ted.testing.interpreter_values import (
+    Cells,
+    TooManyPoints,
+    at_most,
+    empty,
+    run_at,
+    shape_and_type,
+)
 from ted.testing.prime_field import (
     EPSILONS,
     PRIME,
@@ -39,9 +47,13 @@ NO_BODY = "it calls a function without body"
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A function: its type, points, and its results there."""
+    """A function: its type, points, and its results there.
+
+    `taken` gives for arguments the results whose memory holds them when a call starts.
+    """
 
     kind: str
+    taken: dict[int, int] = field(default_factory=dict)
     inputs: list[Arrays] = field(default_factory=list)
     results: list[Arrays] = field(default_factory=list)
     sizes: list[dict[str, int]] = field(default_factory=list)
@@ -61,7 +73,7 @@ def evaluate(
     function = functions_of(module)[symbol]
     if not _calls_are_known(module, symbol, bodies):
         return NO_BODY
-    found, why = Evaluated(type_of(function)), ""
+    found, why = Evaluated(type_of(function), _taken(function)), ""
     for most in (1, 0) * TRIALS:  # integers may be indices: zeros are the safest
         if len(found.inputs) == TRIALS:
             break
@@ -99,33 +111,56 @@ def at_point(
     sizes: dict[str, int],
     bodies: ir.Module | None = None,
     domain: ScalarDomain = FIELD,
+    taken: Mapping[int, int] | None = None,
 ) -> Arrays:
     """The results of a function at a point; or the memory that it takes for them, or all of it.
+
+    Memory for results holds the arguments that they have `taken`, if any, or nothing.
 
     Raises: NotEvaluated where the interpreter cannot say.
     """
     function = functions_of(module)[symbol]
     check_evaluable(function, sizes)
+    _check_callees(module, symbol, bodies)
     arguments = list(function.regions[0].blocks[0].arguments)
-    given = [*point]
-    if any(isinstance(a.type, ir.MemRefType) for a in arguments):
+    given, own = [Cells(array) for array in point], len(point)
+    if any(map(is_memory, arguments)):
+        held = {result: point[k] for k, result in (taken or {}).items()}
+        arrays = [array for k, array in enumerate(point) if k not in (taken or {})]
+        own = len(arrays)
+        arrays += [held.get(k) for k in range(len(arguments) - own)]
         with run_at(tuple(sizes.values())):
-            pairs = zip_longest(arguments, given)
+            pairs = zip(arguments, arrays, strict=True)
             given = [_as_memory(a, array, domain) for a, array in pairs]
     with at_most(LOWERED_LIMIT):
         results = interpret(module, given, symbol, domain=domain, sizes=sizes, bodies=bodies)
-    return results or tuple(given[len(point) :]) or tuple(given)
+    return results or tuple(map(_told, given[own:] or given))
+
+
+def _taken(function: ir.Operation) -> dict[int, int]:
+    if "ted.in_place" not in function.attributes:
+        return {}
+    pairs = list(ir.DenseI64ArrayAttr(function.attributes["ted.in_place"]))
+    return dict(zip(pairs[::2], pairs[1::2], strict=True))
+
+
+def _told(memory: Cells) -> np.ndarray[Any, Any]:
+    """What is in memory; None, or NaN among floats, where nobody wrote."""
+    if memory.undefined is None or memory.data.dtype.kind == "f":
+        return memory.data
+    found = memory.data.astype(object)
+    found[memory.undefined] = None
+    return found
 
 
 def _as_memory(
     argument: ir.Value, array: np.ndarray[Any, Any] | None, domain: ScalarDomain
-) -> np.ndarray[Any, Any]:
+) -> Cells:
     """The memory of an argument: that of an array in another shape, or some with nothing in it."""
-    shape, dtype = shape_and_type(argument.type, domain)
-    if array is not None and array.size:
-        return array.reshape(shape).copy()
-    element = str(ir.ShapedType(argument.type).element_type)
-    return np.full(shape, domain.number(element, math.nan if element in EPSILONS else -77), dtype)
+    if array is None or not array.size:
+        return empty(argument.type, domain)
+    shape, _ = shape_and_type(argument.type, domain)
+    return as_memory(Cells(array.reshape(shape).copy()))
 
 
 def type_of(function: ir.Operation) -> str:
@@ -147,7 +182,16 @@ def check_evaluable(function: ir.Operation, sizes: dict[str, int]) -> None:
         raise NotEvaluated("its arguments are not tensors of static or symbolic shape")
     foreign = _first_foreign(function)
     if foreign:
-        raise NotEvaluated(f"it has {foreign}, and what works on memory is not evaluated")
+        raise NotEvaluated(f"it has {foreign}, which is not evaluated")
+
+
+def _check_callees(module: ir.Module, symbol: str, bodies: ir.Module | None) -> None:
+    """Raises: NotEvaluated when a function that this one reaches is not evaluated."""
+    known = _bodies(module, bodies)
+    for name in sorted(reachable(module, symbol, bodies) - {symbol}):
+        foreign = _first_foreign(known[name]) if name in known else ""
+        if foreign:
+            raise NotEvaluated(f"it calls @{name}, which has {foreign}, and that is not evaluated")
 
 
 def _has_shape(kind: ir.Type) -> bool:
@@ -156,20 +200,22 @@ def _has_shape(kind: ir.Type) -> bool:
     return isinstance(kind, ir.MemRefType) and kind.has_static_shape
 
 
-_ON_TENSORS = ("affine", "arith", "func", "linalg", "math", "scf", "ted", "tensor")
-_AT_THE_EDGES = ("bufferization.to_tensor", "bufferization.materialize_in_destination")
+_ON_TENSORS = ("arith", "func", "linalg", "math", "ted", "tensor")
+_KNOWN = ON_MEMORY | {
+    "affine.apply", "affine.linearize_index", "affine.max", "affine.min",
+    "bufferization.materialize_in_destination", "bufferization.to_tensor", "scf.for",
+    "scf.forall", "scf.forall.in_parallel", "scf.if", "scf.yield",
+}  # fmt: skip
 
 
 def _first_foreign(function: ir.Operation) -> str:
-    """The first op that is none of tensors and scalars."""
+    """The first op that is none of tensors, scalars, and memory of static shape."""
     found = ""
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
-        known = op.name.partition(".")[0] in _ON_TENSORS or op.name in _AT_THE_EDGES
-        memory = any(isinstance(r.type, ir.MemRefType) for r in op.results)
-        on_memory = op.name.startswith("linalg.") and op.regions and not len(op.results)
-        if (known and not memory and not on_memory) or op.name == "linalg.yield":
+        known = op.name.partition(".")[0] in _ON_TENSORS or op.name in _KNOWN
+        if known and all(_has_shape(r.type) for r in op.results if is_memory(r)):
             return ir.WalkResult.ADVANCE
         found = op.name
         return ir.WalkResult.INTERRUPT
@@ -230,9 +276,15 @@ def _bodies(module: ir.Module, bodies: ir.Module | None) -> dict[str, ir.Operati
 
 
 def _callees(function: ir.Operation) -> list[str]:
-    operations = [view.operation for view in function.regions[0].blocks[0].operations]
-    calls = [op for op in operations if op.name == "func.call"]
-    return [ir.FlatSymbolRefAttr(op.attributes["callee"]).value for op in calls]
+    found: list[str] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "func.call":
+            found.append(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    return [name for name in found if name not in OF_THE_RUNTIME]
 
 
 def _calls_are_known(module: ir.Module, symbol: str, bodies: ir.Module | None) -> bool:

@@ -22,7 +22,8 @@ from ted.mlir.queries import symbol_name
 from ted.records import dataclass
 from ted.testing import interpreter_scalars as scalars
 from ted.testing.interpreter_compute import run_compute
-from ted.testing.interpreter_regions import run_op
+from ted.testing.interpreter_memory import as_memory, is_memory
+from ted.testing.interpreter_regions import AtOperation, run_op
 from ted.testing.interpreter_scan import ScanSteps, check_is_bounded
 from ted.testing.interpreter_sizes import bound_sizes
 from ted.testing.interpreter_values import (
@@ -82,7 +83,7 @@ def _check_options(function: Any, counts: Any, domain: Any, sizes: Any, bodies: 
 
 def interpret(
     module: ir.Module | str,
-    inputs: Sequence[np.ndarray[Any, Any]],
+    inputs: Sequence[np.ndarray[Any, Any] | Cells],
     function: str = "main",
     counts: Counts | None = None,
     domain: ScalarDomain = MACHINE,
@@ -93,7 +94,8 @@ def interpret(
 
     `domain` says what scalars are: by default the numbers of the machine. Symbolic sizes follow
     from the shapes of the arrays, where not given by name. `bodies` is another module of the same
-    context that has the functions which this one only declares.
+    context that has the functions which this one only declares. An argument that is memory takes
+    an array, which is written, or `Cells` that say which of them nobody wrote.
 
     Raises: ExecutionError for what is no module, an unknown function, inputs of other types, an
     access outside its tensor, or a result that is not all written.
@@ -108,9 +110,9 @@ def interpret(
         callee = program.functions.get(function)
         if callee is None:
             raise ExecutionError(f"interpret: a function of the module, got {function}")
-        arrays = _arrays(inputs)
-        with run_at(bound_sizes(callee, [a.shape for a in arrays], sizes or {})):
-            results = program.call(callee, _checked_inputs(callee, arrays, domain))
+        given = _cells(inputs)
+        with run_at(bound_sizes(callee, [c.data.shape for c in given], sizes or {})):
+            results = program.call(callee, _checked_inputs(callee, given, domain))
     return tuple(_defined(r, k, function) for k, r in enumerate(results))
 
 
@@ -126,28 +128,28 @@ def parsed_module(text: str) -> ir.Module:
             raise ExecutionError(f"interpret: a module or its text, got {error}") from None
 
 
-def _arrays(inputs: Any) -> list[np.ndarray[Any, Any]]:
+def _cells(inputs: Any) -> list[Cells]:
     try:
-        return [np.asarray(value) for value in inputs]
+        return [v if isinstance(v, Cells) else Cells(np.asarray(v)) for v in inputs]
     except (TypeError, ValueError) as error:  # no list; lists of several lengths
         raise ExecutionError(f"interpret: inputs are a list of arrays, got {error}") from None
 
 
 def _checked_inputs(
-    callee: ir.Operation, inputs: Sequence[np.ndarray[Any, Any]], domain: ScalarDomain
-) -> list[Any]:
+    callee: ir.Operation, inputs: Sequence[Cells], domain: ScalarDomain
+) -> list[Cells]:
     arguments = list(callee.regions[0].blocks[0].arguments)
     if len(arguments) != len(inputs):
         raise ExecutionError(f"interpret: {len(arguments)} inputs, got {len(inputs)}")
-    cells = []
-    for position, (argument, array) in enumerate(zip(arguments, inputs, strict=True)):
+    for position, (argument, cells) in enumerate(zip(arguments, inputs, strict=True)):
+        array = cells.data
         shape, dtype = shape_and_type(argument.type, domain)
         if array.shape != shape or array.dtype != dtype:
             name = name_of(argument, str(position))
             wanted, given = f"{dtype}{list(shape)}", f"{array.dtype}{list(array.shape)}"
             raise ExecutionError(f"interpret: argument {name} of type {wanted}, got {given}")
-        cells.append(Cells(array))
-    return cells
+    pairs = zip(arguments, inputs, strict=True)
+    return [as_memory(cells) if is_memory(argument) else cells for argument, cells in pairs]
 
 
 def _defined(result: Any, position: int, function: str) -> np.ndarray[Any, Any]:
@@ -172,6 +174,19 @@ def functions_of(module: ir.Module) -> dict[str, ir.Operation]:
 def has_body(function: ir.Operation) -> bool:
     """Whether a function is more than a declaration."""
     return bool(list(function.regions[0].blocks))
+
+
+OF_THE_RUNTIME = ("ted_index_error", "ted_loop_goes_on")
+
+
+def _called_in_the_runtime(name: str) -> list[Any]:
+    """No result: a loop that goes on changes nothing when it might be left.
+
+    Raises: ExecutionError for what is told about an index.
+    """
+    if name == "ted_index_error":
+        raise ExecutionError("interpret: every index is inside of its tensor, got one outside")
+    return []
 
 
 class _Program:
@@ -212,13 +227,15 @@ class _Program:
         try:
             return run_op(op, environment, self.domain, self.named)
         except ExecutionError as error:
-            if op.name == "func.call" or isinstance(error, TooManyPoints):
+            if op.name == "func.call" or isinstance(error, TooManyPoints | AtOperation):
                 raise
             raise type(error)(error.message, place_of(op.location)) from None
 
     def named(self, name: str, arguments: Sequence[Any]) -> list[Any]:
         """Run a function of the module."""
         callee = self.functions.get(name)
+        if name in OF_THE_RUNTIME:
+            return _called_in_the_runtime(name)
         if callee is None or not has_body(callee):
             raise ExecutionError(f"interpret: a call of a function with a body, got @{name}")
         return self.call(callee, arguments)

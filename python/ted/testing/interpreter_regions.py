@@ -1,17 +1,19 @@
-"""Run one operation with regions, of linalg on tensors or of scf: as Python text, executed at once.
+"""Run one operation with regions, of linalg or of scf: as Python text, executed at once.
 
     linalg.generic ... -> for d0 in range(e0): ...: read; body; write        (row-major order)
     scf.for, scf.if, scf.forall -> for, if
 
 Every value of a tensor is one of its own: results are copies, unless what is overwritten is used
-for the last time.  An element of `tensor.empty` is NaN, and what depends on it is wrong.  The
-meaning is that of the operations alone: indexing maps and regions, as MLIR documents them.
+for the last time.  An element of `tensor.empty` is NaN, and what depends on it is wrong.  Memory is
+written where it is, and only what was written is read (`interpreter_memory.py`).  The meaning is
+that of the operations alone: indexing maps and regions, as MLIR documents them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
+from traceback import walk_tb
 from typing import Any
 
 from ted.errors import ExecutionError
@@ -19,6 +21,7 @@ from ted.mlir import indexing_maps, ir
 from ted.records import dataclass
 from ted.testing.interpreter_affine import expression_text
 from ted.testing.interpreter_compute import INLINE, indented
+from ted.testing.interpreter_memory import ACCESSES, MEMORY_OPS, RUNTIME, is_memory, memory_name
 from ted.testing.interpreter_tensors import (
     TENSOR_OPS,
     copied,
@@ -37,23 +40,42 @@ from ted.testing.scalar_domains import ScalarDomain
 Call = Callable[[str, list[Any]], list[Any]]
 
 
+class AtOperation(ExecutionError):
+    """An error of an operation inside of others, which has its place."""
+
+
 def run_op(
     op: ir.Operation, environment: Mapping[ir.Value, Any], domain: ScalarDomain, call: Call
 ) -> list[Any]:
     """The results of an op that is not of ted; `call` runs another function of the module.
 
-    Raises: ExecutionError for an op without meaning, or an index outside its tensor.
+    Raises: ExecutionError for an op without meaning, an index outside its tensor, or a read of
+    memory that nobody wrote.
     """
     text = _Text(environment, domain, call)
     lines = text.operation(op, frozenset())
     results = ", ".join(text.values[r] for r in op.results)
     body = [*lines, f"return [{results}]"]
     names = text.names
-    exec(compile("\n".join(["def run():", *indented(body)]), op.name, "exec"), names)
+    text_lines = ["def run():", *indented(body)]
+    exec(compile("\n".join(text_lines), _FILE, "exec"), names)
     try:
         return names["run"]()
     except IndexError as error:
-        raise ExecutionError(f"{op.name}: {error}", place_of(op.location)) from None
+        name = _last_mark(text_lines, error)
+        one = names[name] if name else op
+        place = place_of(one.location) or place_of(op.location)
+        raise AtOperation(f"{one.name}: {error}", place) from None
+
+
+_FILE, _MARK = "<operation>", "# at "
+
+
+def _last_mark(lines: list[str], error: IndexError) -> str | None:
+    """The name of the operation whose line an error comes from: its lines stand behind a mark."""
+    numbers = [n for f, n in walk_tb(error.__traceback__) if f.f_code.co_filename == _FILE]
+    marks = (line.strip() for line in reversed(lines[: numbers[-1]]))
+    return next((m.removeprefix(_MARK) for m in marks if m.startswith(_MARK)), None)
 
 
 @dataclass
@@ -110,7 +132,8 @@ class _Text:
 
     def operation(self, op: ir.Operation, dying: frozenset[ir.Value]) -> list[str]:
         """Statements that define the results of an op; operands that die may be overwritten."""
-        if op.name.startswith("linalg.") and op.regions and op.name not in TENSOR_OPS:
+        is_structured = op.name.startswith("linalg.") and op.regions
+        if is_structured and (op.name not in TENSOR_OPS or not len(op.results)):
             return self.structured(op)
         if op.name in _CONTROL:
             return _CONTROL[op.name](self, op)
@@ -121,8 +144,27 @@ class _Text:
             operands = ", ".join(map(self.value, op.operands))
             names = self.results(op)
             made = f"{self.constant(self.call)}({callee!r}, [{operands}])"
+            if any(map(is_memory, op.results)):
+                return [f"[{', '.join(names)}] = {made}"]
             return [f"[{', '.join(names)}] = map(copied, {made})" if names else made]
-        return [f"{self.results(op)[0]} = {self.expression(op, dying)}"]
+        lines = [] if op.name.startswith(("arith.", "math.")) else [self.mark(op)]
+        if op.name in ACCESSES:
+            text = self.access(op)
+            return [*lines, f"{self.results(op)[0]} = {text}" if len(op.results) else text]
+        return [*lines, f"{self.results(op)[0]} = {self.expression(op, dying)}"]
+
+    def mark(self, op: ir.Operation) -> str:
+        """A line behind which all lines are of an operation."""
+        return f"{_MARK}{self.constant(op)}"
+
+    def access(self, op: ir.Operation) -> str:
+        """What copies, loads, stores or frees memory."""
+        operands = [self.value(v) for v in op.operands]
+        behind = ["(" + "".join(f"{i}, " for i in operands[k:]) + ")" for k in (1, 2)]
+        return ACCESSES[op.name].format(
+            *operands, name=repr(memory_name(op.operands[0])),
+            behind_one=behind[0], behind_two=behind[1],
+        )  # fmt: skip
 
     def results(self, op: ir.Operation) -> list[str]:
         for result in op.results:
@@ -134,8 +176,12 @@ class _Text:
         if op.name in INLINE:
             text = INLINE[op.name].format(*operands)
             return f"copied({text})" if _is_tensor(op.results[0]) else text
+        if op.name in MEMORY_OPS:
+            return f"{self.constant(MEMORY_OPS[op.name](op, self.domain))}({', '.join(operands)})"
         if op.name == "linalg.index":
             return f"d{ir.IntegerAttr(op.attributes['dim']).value}"
+        if op.name == "affine.linearize_index":
+            return _linear(operands, list(ir.DenseI64ArrayAttr(op.attributes["static_basis"])))
         if op.name in _AFFINE:
             return f"{self.constant(_affine_function(op))}({', '.join(operands)})"
         if op.name == "tensor.extract":
@@ -169,26 +215,35 @@ class _Text:
         maps = indexing_maps(op)
         operands = [self.value(v) for v in op.operands]
         block = op.regions[0].blocks[0]
-        inputs = len(operands) - len(op.results)
-        targets = self.results(op)
+        inputs = len(operands) - len(block.operations[len(block.operations) - 1].operands)
+        targets = self.results(op) or operands[inputs:]
         outs = zip(targets, operands[inputs:], strict=True)
-        lines = [f"{target} = unmarked({out})" for target, out in outs]
+        lines = [f"{target} = unmarked({out})" for target, out in outs if target != out]
         arrays = [*operands[:inputs], *targets]
         reads: list[str] = []
         places: list[str] = []
         for k, (argument, array) in enumerate(zip(block.arguments, arrays, strict=True)):
             name = self.values[argument] = self.fresh("a")
-            if not _is_tensor(op.operands[k]):
+            if not _has_elements(op.operands[k]):
                 reads.append(f"{name} = {array}")
                 continue
-            data = self.fresh("A")
-            lines.append(f"{data} = {array}.data")
-            places.append(f"{data}[{_place(maps[k], data)}]")
+            data, marks = self.fresh("A"), self.fresh("U")
+            lines.append(f"{data}, {marks} = {array}.data, {array}.undefined")
+            at = _place(maps[k], data)
+            found = f"{data}[{at}]"
+            if is_memory(op.operands[k]):
+                known = repr(memory_name(op.operands[k]))
+                places.append(f"{marks}[{at}], {found} = False, ")
+                found = f"never_written({at}, {known}) if {marks}[{at}] else {found}"
+            else:
+                places.append(f"{found} = ")
             if list(argument.uses):
-                reads.append(f"{name} = {places[-1]}")
+                reads.append(f"{name} = {found}")
         body, yielded = self.block(block)
-        writes = [f"{p} = {y}" for p, y in zip(places[-len(targets) :], yielded, strict=True)]
-        loops, point = self.extents(op, maps, operands), [*reads, *body, *writes]
+        writes = [p + y for p, y in zip(places[-len(targets) :], yielded, strict=True)]
+        mark = self.mark(op)
+        point = [mark, *reads, *body, mark, *writes]
+        loops = self.extents(op, maps, operands)
         for position, extent in reversed(list(enumerate(loops))):
             point = [f"for d{position} in range({extent}):", *indented(point)]
         return [*lines, f"spend({' * '.join(loops) or 1})", *point]
@@ -199,7 +254,7 @@ class _Text:
         for operand, (value, subscripts) in zip(
             operands, zip(op.operands, maps, strict=True), strict=True
         ):
-            for axis, expr in enumerate(subscripts.results if _is_tensor(value) else ()):
+            for axis, expr in enumerate(subscripts.results if _has_elements(value) else ()):
                 text = expression_text(expr)
                 if text[1:].isdigit():
                     found.setdefault(int(text[1:]), f"{operand}.data.shape[{axis}]")
@@ -282,6 +337,14 @@ def _affine_function(op: ir.Operation) -> Callable[..., int]:
     return eval(f"lambda {', '.join(names)}: {choose}(({texts}{',' if choose else ''}))")
 
 
+def _linear(places: list[str], basis: list[int]) -> str:
+    """The number of a place in row-major order; the first extent may be missing."""
+    text = places[0]
+    for place, extent in zip(places[1:], basis[len(basis) - len(places) + 1 :], strict=True):
+        text = f"({text} * {extent} + {place})"
+    return text
+
+
 def _last_uses(operations: list[ir.Operation]) -> dict[ir.Value, int]:
     """Of each value that a block or its inner ones use, the position of the last op that does."""
     last: dict[ir.Value, int] = {}
@@ -303,6 +366,10 @@ def _is_tensor(value: ir.Value) -> bool:
     return isinstance(value.type, ir.RankedTensorType)
 
 
+def _has_elements(value: ir.Value) -> bool:
+    return _is_tensor(value) or is_memory(value)
+
+
 def _place(affine: ir.AffineMap, data: str) -> str:
     """Subscripts of an array; one that is no plain dim is checked, for -1 would be the last."""
     texts = [expression_text(e) for e in affine.results]
@@ -312,7 +379,7 @@ def _place(affine: ir.AffineMap, data: str) -> str:
     return "(" + "".join(f"{t}, " for t in checked) + ")"
 
 
-_RUNTIME: dict[str, Any] = {
+_RUNTIME: dict[str, Any] = RUNTIME | {
     "copied": copied,
     "element": element,
     "inserted": inserted,

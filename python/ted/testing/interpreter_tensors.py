@@ -104,17 +104,24 @@ def _pad(op: ir.Operation, domain: ScalarDomain) -> Function:
 
 
 def _constant(op: ir.Operation, domain: ScalarDomain) -> Function:
-    shape, dtype = shape_and_type(op.results[0].type, domain)
-    element = str(ir.RankedTensorType(op.results[0].type).element_type)
-    attribute = ir.DenseElementsAttr(op.attributes["value"])
+    value = ir.DenseElementsAttr(op.attributes["value"])
+    data = dense_elements(value, op.results[0].type, domain)
+    return lambda: Cells(data)
+
+
+def dense_elements(
+    attribute: ir.DenseElementsAttr, kind: ir.Type, domain: ScalarDomain
+) -> np.ndarray[Any, Any]:
+    """The elements of a constant, of a type of tensors or of memory."""
+    shape, dtype = shape_and_type(kind, domain)
+    element = str(ir.ShapedType(kind).element_type)
     spend(math.prod(shape))
     if attribute.is_splat:
         value = attribute.get_splat_value()
-        made = np.full(shape, domain.number(element, getattr(value, "value", value)), dtype)
-        return lambda: Cells(made)
+        return np.full(shape, domain.number(element, getattr(value, "value", value)), dtype)
     data = np.empty(shape, dtype)
     data.ravel()[:] = [domain.number(element, v) for v in numbers_of(attribute).ravel().tolist()]
-    return lambda: Cells(data)
+    return data
 
 
 def _marks(cells: Cells) -> np.ndarray[Any, Any]:
@@ -156,6 +163,8 @@ def unmarked(cells: Cells) -> Cells:
 def stored(cells: Cells, memory: Cells) -> None:
     """Write a tensor to memory."""
     memory.data[...] = cells.data
+    if memory.undefined is not None:
+        memory.undefined[...] = _marks(cells)
 
 
 def within(position: int, extent: int) -> int:

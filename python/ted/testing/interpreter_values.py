@@ -21,7 +21,7 @@ from ted.testing.scalar_domains import MACHINE, ScalarDomain
 
 @dataclass(frozen=True)
 class Cells:
-    """A tensor: its elements, and which of them were never written (None: all were)."""
+    """A tensor or memory: its elements, and which of them were never written (None: all were)."""
 
     data: np.ndarray[Any, Any]
     undefined: np.ndarray[Any, Any] | None = None
@@ -92,10 +92,10 @@ def shape_and_type(
 
 
 def empty(value_type: ir.Type, domain: ScalarDomain = MACHINE) -> Cells:
-    """A tensor without any written element; what it holds is NaN, or an odd integer."""
+    """A tensor, or memory, without any written element; what it holds is NaN, or an odd integer."""
     shape, dtype = shape_and_type(value_type, domain)
     spend(math.prod(shape))
-    element = str(ir.RankedTensorType(value_type).element_type)
+    element = str(ir.ShapedType(value_type).element_type)
     junk = domain.number(element, math.nan if "f" in element else 77)
     return Cells(np.full(shape, junk, dtype), np.ones(shape, np.bool_))
 

@@ -92,7 +92,7 @@ def test_loops_write_to_tensors_of_their_own() -> None:
 
 
 def test_an_index_outside_is_an_error_with_its_operation() -> None:
-    with pytest.raises(ExecutionError, match=r"scf\.for: an index in \[0, 5\), got 5"):
+    with pytest.raises(ExecutionError, match=r"tensor\.insert: an index in \[0, 5\), got 5"):
         run(RUNNING, np.arange(5.0), np.array(6))
 
 

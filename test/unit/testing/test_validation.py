@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import ted
+from support.tensor_roads import ON_CPU, ON_GPU
 from ted import nn
 from ted.dialects import make_context
 from ted.errors import PassFailed
@@ -81,7 +82,6 @@ def test_whole_road_keeps_values() -> None:
         validated(piece, road)
 
 
-LAST_ON_TENSORS = "scheduled"
 OPERATORS = {
     "convolution": lambda: nn.conv2d(p("x", 1, 7, 6, 4), p("w", 3, 3, 2, 4), stride=2, groups=2),
     "max pool": lambda: nn.max_pool2d(p("x", 1, 7, 7, 2), 3, stride=2, padding=1),
@@ -221,11 +221,12 @@ def test_a_lost_point_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.fast(1)
+@pytest.mark.parametrize("road", [ON_CPU, ON_GPU], ids=["CPU", "GPU"])
 @pytest.mark.parametrize("name", OPERATORS)
-def test_lowering_on_tensors_keeps_an_operator_and_its_gradient(name: str) -> None:
+def test_lowering_on_tensors_keeps_an_operator_and_its_gradient(name: str, road: str) -> None:
     y = OPERATORS[name]()
     text = str(ted.module([y, *ted.differentiate(y, head=p("dy", *y.shape))]))
-    (said,) = validated(text, f"ted-cpu-pipeline{{until={LAST_ON_TENSORS}}}")
+    (said,) = validated(text, road)
     assert "@main is validated" in said
     for name in (
         "convert-ted-to-linalg",
@@ -236,19 +237,30 @@ def test_lowering_on_tensors_keeps_an_operator_and_its_gradient(name: str) -> No
         assert name in said
 
 
-def test_tensors_without_elements_have_no_memory_to_compare() -> None:
+@pytest.mark.fast(1)
+@pytest.mark.parametrize("name", OPERATORS)
+def test_kernels_on_memory_keep_an_operator_and_its_gradient(name: str) -> None:
+    y = OPERATORS[name]()
+    text = str(ted.module([y, *ted.differentiate(y, head=p("dy", *y.shape))]))
+    (said,) = validated(text, "ted-cpu-pipeline{until=buffers}")
+    assert "@main is validated" in said
+    for name in ("ted-emit-kernels", "ted-schedule-contractions", "ted-reuse-buffers"):
+        assert name in said
+
+
+@pytest.mark.parametrize("road", [ON_CPU, ON_GPU], ids=["CPU", "GPU"])
+def test_tensors_without_elements_have_no_memory_to_compare(road: str) -> None:
     x, y = p("x", 0, 4), p("y", 3, 1)
     text = str(ted.module([x + x, y * y, ted.sum(x, 0)]))
-    (said,) = validated(text, "ted-cpu-pipeline{until=scheduled}")
+    (said,) = validated(text, road)
     assert "@main is validated" in said
 
 
-def test_what_works_on_memory_is_not_validated_and_that_is_said() -> None:
+def test_what_only_comes_near_is_not_validated_and_that_is_said() -> None:
     said = validated(MATMUL, "ted-cpu-pipeline")
-    on_memory, on_llvm = (line for line in not_validated(said) if "@main" in line)
-    assert "ted-bufferize" in on_memory
-    assert "convert-ted-to-linalg" not in on_memory
-    assert on_memory.endswith("and what works on memory is not evaluated")
+    expanded, on_llvm = (line for line in not_validated(said) if "@main" in line)
+    assert "around ted-expand-math, " in expanded
+    assert expanded.endswith("functions became sums and products that are near them")
     assert "ted-check-lowered" in on_llvm
     assert on_llvm.endswith("it is llvm.func now")
 
