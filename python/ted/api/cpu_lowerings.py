@@ -118,7 +118,7 @@ class CpuLowering(Lowering):
 
 
 def _mark(module: ir.Module, in_place: Mapping[int, int]) -> None:
-    """Say to `ted-pass-destinations` which arguments are what memory of results holds."""
+    """Say to `ted-emit-kernels` which arguments are what memory of results holds."""
     pairs = [k for result, argument in in_place.items() for k in (argument, result)]
     (function,) = functions(module)
     if pairs:

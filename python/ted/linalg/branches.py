@@ -58,10 +58,7 @@ def lower_with_branches(
 
     def side(answer: bool) -> Values:
         copy = op.clone().operation
-        one = replace(
-            from_compute(copy), reads=subdomain.reads, write=subdomain.write,
-            inits=subdomain.inits,
-        ) if subdomain.starts else from_compute(copy)  # fmt: skip
+        one = replace(subdomain, body=copy.regions[0].blocks[0])
         same = uniform_values(one)
         value = root_choice(one.body, same, {})
         assert value is not None, "as in the original"

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import field
+from math import prod
 
+from ted.domain.linear import dot, term
 from ted.linalg.branches import tested_condition
 from ted.linalg.contraction_forms import why_no_sum_of_products
+from ted.linalg.contractions import dense_strides
 from ted.linalg.loop_order import loop_order
 from ted.linalg.padded_kernels import Padded, padded_factor
 from ted.linalg.scan_steps import parts_read
@@ -19,7 +22,7 @@ from ted.linalg.subdomain import Subdomain, from_compute
 from ted.linalg.unit_dims import without_unit_iterations
 from ted.machine import Cpu
 from ted.mlir import ir
-from ted.mlir.affine_forms import dims_used, single_dim
+from ted.mlir.affine_forms import dims_used, linear, single_dim
 from ted.mlir.locations import user_name
 from ted.mlir.queries import defining
 from ted.mlir.scalars import byte_width, element_type, shape_of
@@ -58,11 +61,41 @@ def copied_from(value: ir.Value) -> ir.Value | None:
     if defining(source, EQUATION, SCAN) is None or len(list(source.uses)) > 1:
         return None
     dims = [ir.AffineExpr.get_dim(k) for k in range(subdomain.rank)]
-    is_same = short(read.subscripts, source) == short(subdomain.write, value) == dims
-    shapes = ([n for n in shape_of(v) if n != 1] for v in (source, value))
     yields = body.operations[len(body.operations) - 1].operands[0] == body.arguments[0]
-    is_alike = is_same and yields and element_type(source) == element_type(value)
-    return source if is_alike and all(s == list(subdomain.extents) for s in shapes) else None
+    is_alike = yields and element_type(source) == element_type(value)
+    shape, target = ([n for n in shape_of(v) if n != 1] for v in (source, value))
+    if not is_alike or short(read.subscripts, source) != dims or shape != list(subdomain.extents):
+        return None
+    write = short(subdomain.write, value)
+    if write == dims and target == shape:
+        return source
+    return source if _is_reshaped(write, shape, target) and not _is_start(value) else None
+
+
+def _is_reshaped(write: Sequence[ir.AffineExpr], shape: list[int], target: list[int]) -> bool:
+    """Whether elements stay in their order while neighbouring dims become one."""
+    forms = [linear(e) for e in write]
+    places = [f for f in forms if f is not None]
+    if len(places) < len(forms) or prod(shape) != prod(target) or len(target) >= len(shape):
+        return False
+    address = dot(places, dense_strides(target))
+    dims = dot([term(k) for k in range(len(shape))], dense_strides(shape))
+    left = list(shape)
+    for size in target:  # each is the product of the next ones
+        while size > 1 and left and size % left[0] == 0:
+            size //= left.pop(0)
+        if size > 1:
+            return False
+    return address == dims
+
+
+def _is_start(value: ir.Value) -> bool:
+    """Whether something goes on from a tensor."""
+    users = ((use.owner.operation, use.operand_number) for use in value.uses)
+    return any(
+        op.name == SCAN or (op.name == EQUATION and k >= len(op.operands) - len(op.results))
+        for op, k in users
+    )
 
 
 def top_of(op: ir.Operation, block: ir.Block) -> ir.Operation:

@@ -57,7 +57,7 @@ def expanded(subdomain: Subdomain) -> tuple[Subdomain, Callable[[Values], Values
     inner = replace(
         subdomain,
         write=tuple(e for group in digits for e, _ in group),
-        inits=tuple(_expand(p, groups, sizes) for p in parts),
+        inits=tuple(split_dims(p, groups, sizes) for p in parts),
     )
 
     def whole(result: ir.Value, part_of: ir.Value, init: ir.Value) -> ir.Value:
@@ -90,10 +90,6 @@ def _place(expr: ir.AffineExpr, extent: int, subdomain: Subdomain) -> _Place | N
         return None  # an empty box has no digits
     digits = tuple((ir.AffineExpr.get_dim(d), subdomain.extents[d]) for d in dims)
     return _Place(form.constant, digits)
-
-
-def _expand(value: ir.Value, groups: ir.ArrayAttr, shape: Sequence[int]) -> ir.Value:
-    return split_dims(value, groups, shape)
 
 
 def _groups(digits: Sequence[Sequence[Digit]]) -> ir.ArrayAttr:

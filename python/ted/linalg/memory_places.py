@@ -22,7 +22,7 @@ from ted.linalg.equation_groups import (
 from ted.linalg.generics import filled
 from ted.linalg.kernel_strategies import Kernel
 from ted.linalg.subdomain import Read, Start, from_compute
-from ted.linalg.unit_dims import collapse, expand, without_unit_iterations
+from ted.linalg.unit_dims import collapse, expand, reshaped, without_unit_iterations
 from ted.mlir import func, ir, memref
 from ted.mlir.locations import user_name
 from ted.mlir.queries import defining
@@ -34,20 +34,6 @@ def short_shape(value: ir.Value) -> list[int]:
     """The extents of a tensor that are more than one; all where there is no element."""
     shape = list(shape_of(value))
     return shape if 0 in shape else [extent for extent in shape if extent != 1]
-
-
-def first_of(value: ir.Value) -> ir.Value | None:
-    """The result with which the memory of a value begins; None for one that is not computed."""
-    found = None
-    while defining(value, EQUATION, SCAN) is not None:
-        source = copied_from(value)
-        if source is None:
-            found = value
-            if not goes_on(value):
-                break
-            source = init_of(value)
-        value = source
-    return found
 
 
 class Places:
@@ -69,7 +55,20 @@ class Places:
         self.results = results
         names = {r: copied_from(r) for r in self._goes_on}
         self.names = {name: source for name, source in names.items() if source is not None}
+        for op in (view.operation for view in block.operations):
+            if op.name == "ted.stop_gradient":
+                self.names[op.results[0]] = op.operands[0]
         self._held: dict[ir.Value, ir.Value] = {}  # whose elements memory has now
+
+    def first_of(self, value: ir.Value) -> ir.Value | None:
+        """The result with which the memory of a value begins; None for one that is not computed."""
+        found, value = None, self.named(value)
+        while value in self._goes_on:
+            found = value
+            if not self._goes_on[value]:
+                break
+            value = self.named(init_of(value))
+        return found
 
     def give(self, outs: Sequence[ir.Value]) -> list[tuple[ir.Value, ir.Value]]:
         """Let results lie where the caller wants them; those that must be copied in the end."""
@@ -77,7 +76,7 @@ class Places:
         for result, out in zip(self.results, outs, strict=True):
             if 0 in shape_of(result):
                 continue
-            first = first_of(result)
+            first = self.first_of(result)
             if first is None or first in self.given:
                 copies.append((result, out))
             else:
@@ -97,6 +96,8 @@ class Places:
         if memory is None:
             shape = [n for n in blocks if n > 1] + short_shape(result)[len(blocks) :]
             memory = allocated(shape, element_type(result))
+        elif list(shape_of(memory)) != short_shape(result):
+            memory = reshaped(memory, short_shape(result))
         self.memory[result], self.rows[result] = memory, len(blocks)
         self.starts[result] = self._start(init, memory)
         return self.starts[result]
@@ -136,16 +137,18 @@ class Places:
 
         Raises: PassFailed if another one has been written there.
         """
-        value = self.named(value)
-        if value not in self.memory:
-            self.memory[value] = self._made(value)
-        self._check(self.memory[value], value)
-        return self.memory[value]
+        source = self.named(value)
+        if source not in self.memory:
+            self.memory[source] = self._made(source)
+        memory = self.memory[source]
+        self._check(memory, source)
+        is_reshaped = source != value and list(shape_of(memory)) != short_shape(value)
+        return reshaped(memory, short_shape(value)) if is_reshaped else memory
 
     def _check(self, memory: ir.Value, value: ir.Value) -> None:
         """A proof of what was decided: memory has what is read."""
         held = self._held.setdefault(memory, value)
-        if held != value and defining(value, "ted.stop_gradient") is None:
+        if held != value:
             was, now = (user_name(v.owner.location) if isinstance(v, ir.OpResult) else str(v)
                         for v in (value, held))  # fmt: skip
             raise PassFailed(
@@ -154,14 +157,12 @@ class Places:
 
     def _made(self, value: ir.Value) -> ir.Value:
         """What is no equation: a constant, or the same everywhere."""
-        op = defining(value, "arith.constant", "tensor.empty", "linalg.fill", "ted.stop_gradient")
+        op = defining(value, "arith.constant", "tensor.empty", "linalg.fill")
         here = ir.InsertionPoint.at_block_begin(self.block) if op is None else ir.InsertionPoint(op)
         with here, value.location:
             if 0 in shape_of(value):
                 return allocated(shape_of(value), element_type(value))
             assert op is not None, "a tensor has been computed before it is read"
-            if op.name == "ted.stop_gradient":
-                return self.of(op.operands[0])
             if op.name == "arith.constant":
                 return _constant(op)
             memory = allocated(short_shape(value), element_type(value))
@@ -176,13 +177,17 @@ class Places:
         """Say where a result lies that has been made elsewhere."""
         self.memory[result], self.rows[result] = collapse(memory), 0
 
+    def rows_of(self, value: ir.Value) -> int:
+        """How many leading dims the memory of a tensor lacks, or has for a block alone."""
+        return self.rows.get(self.named(value), 0)
+
     def read(self, read: Read) -> Read | None:
         """The read, of memory; None where there is nothing to read."""
         shape = shape_of(read.tensor)
         if 0 in shape:
             return None
         subscripts = [e for e, n in zip(read.subscripts, shape, strict=True) if n != 1]
-        rows = self.rows.get(self.named(read.tensor), 0)
+        rows = self.rows_of(read.tensor)
         memory = self.of(read.tensor)
         return Read(memory, tuple(subscripts[rows:]), read.guard)
 
@@ -233,7 +238,7 @@ def _is_read_before(
 ) -> bool:
     """Whether all that reads an argument is done when the memory of a result is written."""
     value = places.results[result]
-    first = first_of(value)
+    first = places.first_of(value)
     if first is None or places.given.get(first) is None:
         users = [top_of(use.owner.operation, places.block) for use in argument.uses]
         others = [r for k, r in enumerate(places.results) if k != result]

@@ -8,9 +8,11 @@ subdomains of a block.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import field, replace
 from fractions import Fraction
 from math import prod
+from typing import Any
 
 from ted.domain.linear import Form
 from ted.linalg.bodies import read_value
@@ -36,7 +38,7 @@ class Paddings:
     CPUs; threads of a GPU test conditions instead.
     """
 
-    made: dict[object, ir.Value] = field(default_factory=dict)
+    made: dict[tuple[Any, ...], ir.Value] = field(default_factory=dict)
     scattered: bool = False
     # Copies of what no turn of the loops makes are made in front of them, where there are any.
     in_front: ir.Operation | None = None
@@ -65,6 +67,10 @@ class Paddings:
             with self._place(read.tensor):
                 self.made[key] = _gather(read, used, len(extents), shape)
         return Read(self.made[key], tuple(ir.AffineExpr.get_dim(d) for d in used))
+
+    def forget(self, written: Collection[ir.Value]) -> None:
+        """Forget copies of memory that is written from here on."""
+        self.made = {key: copy for key, copy in self.made.items() if key[0] not in written}
 
     def _place(self, source: ir.Value) -> ir.InsertionPoint:
         """Where a copy is made."""

@@ -31,11 +31,6 @@ class Beginning:
     on_memory: bool = False
     window: ir.Value | None = None  # memory in which the slices that are kept shall lie
 
-    @property
-    def is_alike(self) -> bool:
-        """Whether it is the same everywhere, or nothing."""
-        return self.is_empty or self.fill is not None
-
     def room(self, shape: Sequence[int]) -> ir.Value:
         """Room for some of the history."""
         if self.on_memory:
@@ -75,12 +70,13 @@ def no_slices(window: Window, history: Beginning) -> ir.Value:
 def first_slices(window: Window, history: Beginning) -> ir.Value:
     """A window before the first step, whose newest slice is there if the first step goes on."""
     empty = no_slices(window, history) if history.window is None else history.window
-    start = _start(window, history, StaticTime(window.steps - 1 if window.reverse else 0))
-    if not window.carries or start is None:
+    time = StaticTime(window.steps - 1 if window.reverse else 0)
+    if not window.carries:
         return empty
-    if window.size > 1:
-        return _put(window, start, empty, window.newest)
-    return start if history.window is None else written(start, empty)
+    if window.size == 1:
+        return _begun(window, history, time, empty)
+    start = _start(window, history, time)
+    return empty if start is None else _put(window, start, empty, window.newest)
 
 
 def window_of(history: ir.Value, window: Window) -> ir.Value:
@@ -101,10 +97,7 @@ def next_slice(
     if state is not None and window.carries and window.size == 1:
         return state
     if state is None or window.size == 1:
-        start = _start(window, init, time)
-        if init.window is not None:
-            return init.window if start is None else written(start, init.window)
-        return no_slices(window, init) if start is None else start
+        return _begun(window, init, time, init.window)
     for source, target in window.moves():
         state = _put(window, _get(window, state, source), state, target)
     start = None if window.carries else _start(window, init, time)
@@ -148,6 +141,18 @@ def _is_copied(value: ir.Value) -> bool:
         return False
     body = op.regions[0].blocks[0]
     return defining(body.operations[len(body.operations) - 1].operands[0]) is None
+
+
+def _begun(window: Window, init: Beginning, time: Time, room: ir.Value | None) -> ir.Value:
+    """A single slice as it starts, in some room if there is any."""
+    if init.on_memory and init.fill is not None:
+        room = no_slices(window, init) if room is None else room
+        filled(collapse(room), init.fill)
+        return room
+    start = _start(window, init, time)
+    if start is None:
+        return no_slices(window, init) if room is None else room
+    return start if room is None else written(start, room)
 
 
 def _start(window: Window, init: Beginning, time: Time) -> ir.Value | None:

@@ -348,7 +348,8 @@ class Scan:
         """What both sides of a test give of a history, some of which are begun in it."""
         window, init = self.windows.get(history), self.inits[history]
         if window is not None and window.size == 1:
-            own = known[self.body.state(history)] if window.carries else no_slices(window, init)
+            is_there = window.carries or (init.on_memory and history not in begun)
+            own = known[self.body.state(history)] if is_there else no_slices(window, init)
             return Chosen.in_memory(own)
         if init.on_memory:
             return Chosen(known[self.body.state(history)].type)

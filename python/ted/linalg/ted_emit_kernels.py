@@ -31,7 +31,7 @@ from ted.linalg.strategies import lower_equation
 from ted.linalg.subdomain import TESTED_AHEAD, Start, Subdomain, from_compute
 from ted.linalg.ted_check_sizes import check_is_static
 from ted.linalg.ted_pass_destinations import IN_PLACE
-from ted.linalg.unit_dims import expand, without_unit_iterations
+from ted.linalg.unit_dims import expand, reshaped, without_unit_iterations
 from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import func, ir
 from ted.mlir.locations import source_location
@@ -152,6 +152,7 @@ class _Emission:
                 with result.location:
                     self.places.begin(result, kernel.blocks if result in inside else ())
         self._depth, self._written = len(kernel.blocks), self._whole(kernel.members)
+        self.paddings.forget(self._written)
         if kernel.blocks:
             self._loops(kernel, [])
             return
@@ -173,8 +174,8 @@ class _Emission:
         known = {v: places.in_full(v) for v in read}
         for k, (result, init) in enumerate(zip(op.results, list(op.operands), strict=True)):
             start = defining(init, "tensor.empty", "linalg.fill")
-            if k in windows or not list(result.uses):
-                if start is None:
+            if k in windows or (start is not None and not list(result.uses)):
+                if start is None:  # a window only reads it
                     op.operands[k] = places.in_full(init)
                 continue
             found = places.begin(result)
@@ -184,7 +185,9 @@ class _Emission:
             op.operands[k] = places.in_full(result)
             site.inits[k] = replace(beginning(init, on_memory=True), value=op.operands[k])
         site.inits.update(self._given_windows(op, windows))
-        check_steps([places.of(v) for v in read], self._whole([op]), op.location)
+        written_here = self._whole([op])
+        self.paddings.forget(written_here)
+        check_steps([places.of(v) for v in read], written_here, op.location)
         if site.steps is not None:
             site.steps.body.inits = list(op.operands)
         site.known, site.on_memory = known, True
@@ -202,6 +205,8 @@ class _Emission:
         for k, window in windows.items():
             memory = self.places.given.get(op.results[k])
             if memory is not None and window.is_carried:
+                if list(shape_of(memory)) != short_shape(op.results[k]):
+                    memory = reshaped(memory, short_shape(op.results[k]))
                 lies = expand(memory, op.results[k].type)
                 found[k] = replace(beginning(op.operands[k], on_memory=True), window=lies)
         return found
@@ -242,7 +247,7 @@ class _Emission:
         own = tuple(ir.AffineExpr.get_dim(k) for k in range(kept))
         reads = tuple(
             read and replace(read, subscripts=(*own, *read.subscripts))
-            if k < len(op.operands) and self.places.rows.get(op.operands[k]) else read
+            if read and self.places.rows_of(op.operands[k]) else read
             for k, read in enumerate(subdomain.reads)
         )  # fmt: skip
         return replace(subdomain, write=(*own, *subdomain.write), reads=reads)

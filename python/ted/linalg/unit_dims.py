@@ -15,7 +15,7 @@ from math import prod
 
 from ted.linalg.generics import filled
 from ted.linalg.subdomain import Read, Subdomain
-from ted.mlir import ir, tensor
+from ted.mlir import ir, memref, tensor
 from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type, shape_of
 from ted.mlir.storage import is_memory, part, split_dims
@@ -95,6 +95,15 @@ def expand(value: ir.Value, kind: ir.Type) -> ir.Value:
     if shape == list(shape_of(value)):
         return value
     return split_dims(value, _groups(shape, shape_of(value)), shape)
+
+
+def reshaped(memory: ir.Value, shape: Sequence[int]) -> ir.Value:
+    """Dense memory with dims that are products of its own, or of which its own are products."""
+    own = shape_of(memory)
+    kind = ir.MemRefType.get(list(shape), element_type(memory))
+    if len(shape) > len(own):
+        return expand(memory, kind)
+    return memref.CollapseShapeOp(kind, memory, _groups(own, shape)).result
 
 
 def _groups(shape: Sequence[int], joined: Sequence[int]) -> ir.ArrayAttr:

@@ -149,16 +149,6 @@ def empty_generic(
     return op
 
 
-def named_generic(
-    kind: Callable[..., ir.OpView],
-    inputs: Sequence[ir.Value],
-    into: ir.Value,
-    **given: ir.Attribute,
-) -> ir.Value:
-    """What `linalg.fill` or another operation makes, whose class says what it does."""
-    return written_by(named_operation(kind, inputs, into, **given))[0]
-
-
 def named_operation(
     kind: Callable[..., ir.OpView],
     inputs: Sequence[ir.Value],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -146,3 +147,20 @@ def test_conditions_on_floats_of_16_bits_are_tested_in_32(dtype: str) -> None:
     product = ted.function(lambda p, a: ted.where(p > 0.5, a @ a, 0))
     for p in (0.75, 0.25):
         np.testing.assert_array_equal(product(np.array(p, kind), a), a * (p > 0.5))
+
+
+def test_a_tested_equation_may_have_dims_of_one_point() -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(1, 8, 32)), rng.normal(size=(32, 16))
+
+    def product(p: Any, x: Any, w: Any) -> Any:
+        zeros = ted.zeros((1, 8, 16), "float64")
+        return ted.cond(p, lambda: ted.einsum("bik,kj->bij", x, w), lambda: zeros)
+
+    def squares(p: Any, x: Any) -> Any:
+        return ted.cond(p, lambda: ted.sum(x * x, axis=2), lambda: ted.zeros((1, 8), "float64"))
+
+    yes, no = np.bool_(True), np.bool_(False)
+    np.testing.assert_allclose(ted.function(product)(yes, x, w), x @ w, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(ted.function(product)(no, x, w), np.zeros((1, 8, 16)))
+    np.testing.assert_allclose(ted.function(squares)(yes, x), (x * x).sum(2), rtol=1e-12)
