@@ -314,9 +314,11 @@ def test_a_process_may_fork_while_units_run() -> None:
     _printed(
         FORK
         + """
-inside, over = threading.Event(), threading.Event()
+# Every thread is in its unit first: one that just enters Python holds a lock of CPython's, which a
+# child of Python 3.11 waits for.
+inside, over = threading.Barrier(4), threading.Event()
 def body(unit):
-    inside.set()
+    inside.wait()
     over.wait()
 worker = threading.Thread(target=units, args=(body, 3))
 worker.start()
