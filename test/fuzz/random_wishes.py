@@ -30,7 +30,8 @@ from ted.cpu import ted_choose_loops
 from ted.gpu import strategies as gpu_strategies
 from ted.gpu import ted_choose_kernels
 from ted.linalg import kernel_strategies, row_strategies, ted_choose_rows, ted_emit_kernels
-from ted.linalg.kernel_strategies import ALONE, COLUMNS, PADDED, ROWS, TOTALS
+from ted.linalg.kernel_strategies import COLUMNS, PADDED, TOTALS
+from ted.linalg.shared_rows import ALONE, ROWS
 from ted.linalg.strategies import CONTRACTION, PARTS, POINTS
 from ted.machine import Cpu
 from ted.mlir import ir

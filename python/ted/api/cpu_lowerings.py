@@ -23,7 +23,7 @@ from ted.ir.pipelines import Stage, run_stages
 from ted.ir.remarks import collected
 from ted.ir.to_ops import to_module
 from ted.linalg.pipeline import EQUATIONS
-from ted.linalg.ted_pass_destinations import IN_PLACE
+from ted.linalg.results_in_memory import IN_PLACE
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.queries import functions

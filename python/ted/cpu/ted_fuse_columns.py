@@ -18,8 +18,9 @@ from dataclasses import field
 
 from ted.cpu.row_blocks import block_rows
 from ted.linalg.column_sums import is_by_row, is_column_sum
-from ted.linalg.kernel_strategies import ALONE, COLUMNS
+from ted.linalg.kernel_strategies import COLUMNS
 from ted.linalg.loops import PARALLEL
+from ted.linalg.shared_rows import ALONE
 from ted.machine import DEFAULT, named_cpu
 from ted.mlir import ir, memref
 from ted.mlir.aliasing import VIEWS, Memory, root

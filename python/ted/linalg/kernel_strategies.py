@@ -3,16 +3,12 @@
 Before: a row maximum and a division by it, each over the whole matrix
 After: both with `ted.group = {name = "common_rows", group = 1, depth = 1}`, one kernel
 
-Members of one group have its number. An equation that carries the attribute before is put into
-that group, or refused with the reason; what asks for nothing joins the group of the last equation
-that it may join.
+Which groups there are is found by `shared_rows.py`.
 """
 
 from __future__ import annotations
 
 from dataclasses import field
-from itertools import count
-from typing import Any
 
 from ted.linalg.equation_groups import (
     SCAN,
@@ -26,11 +22,11 @@ from ted.linalg.equation_groups import (
 from ted.linalg.loop_order import loop_order
 from ted.linalg.padded_kernels import Blocks, padded_blocks, wrong_size
 from ted.linalg.rounded_totals import TotalBlocks, contractions_of, total_blocks
+from ted.linalg.shared_rows import ALONE, ROWS, Growth, Rows, shared_rows
 from ted.linalg.subdomain import Subdomain
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used
-from ted.mlir.queries import defining
 from ted.mlir.strategies import (
     GROUP,
     Choice,
@@ -38,17 +34,14 @@ from ted.mlir.strategies import (
     Plain,
     Strategy,
     annotate,
-    asked_for,
     check_is_seen,
     choose,
     described,
     forget,
-    refused,
 )
 from ted.records import dataclass
 
-ROWS, COLUMNS, PADDED, ALONE = "common_rows", "column_sums", "padded_blocks", "alone"
-TOTALS = "totals_in_blocks"
+COLUMNS, PADDED, TOTALS = "column_sums", "padded_blocks", "totals_in_blocks"
 
 
 @dataclass(frozen=True)
@@ -63,14 +56,6 @@ class Kernel:
     blocks: tuple[int, ...] = ()
     extents: tuple[int, ...] = ()
     inside: tuple[ir.Value, ...] = field(default=(), repr=False)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Member of a group, whose loop runs over `depth` leading dims."""
-
-    group: int
-    depth: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,31 +88,21 @@ def decide(block: ir.Block, cpu: Cpu) -> Decisions:
     """
     table = Candidates(block, cpu)
     check_is_seen(block.owner.operation, table.equations, GROUP)
-    wishes = {op: wish for op in table.equations if (wish := asked_for(op, GROUP)) is not None}
-    table.taken.update(wishes)
-    groups = _asked_groups(wishes, table)
-    reasons = dict.fromkeys(wishes, "group = NUMBER says which equations share the loop")
-    numbers = (k for k in count(1) if k not in groups)
-    for op in reversed(table.equations):
-        if op in table.taken:
-            continue
-        why = why_no_root(op, table)
-        if why is not None:
-            reasons[op] = table.apart.get(op, why)
-            continue
-        group = grow(op, table)
-        if len(group.members) == 1:
-            reasons[op] = _why_alone(op, table)
-        else:
-            groups[next(numbers)] = group
-    places = {op: Rows(k, group.depth) for k, group in groups.items() for op in group.members}
-    sites = [
-        Site(op, places[op] if op in places else Declined(reasons[op]), table)
-        for op in table.equations
-    ]
+    groups, places = shared_rows(list(table.equations), _growth(table))
+    sites = [Site(op, found, table) for op, found in zip(table.equations, places, strict=True)]
     choices = [(site.op, choose(TABLE, site, GROUP)) for site in sites]
     sums = frozenset(site.op for site in sites if _is_column_sum(site))
-    return Decisions(choices, _kernels(table, choices, list(groups.values())), sums)
+    return Decisions(choices, _kernels(table, choices, groups), sums)
+
+
+def _growth(table: Candidates) -> Growth[EquationGroup]:
+    return Growth(
+        table.position, table.taken, table.apart, "equations",
+        why_no_root=lambda op: why_no_root(op, table),
+        grow=lambda op, among: grow(op, table, among),
+        is_single=lambda group: len(group.members) == 1,
+        why_no_group=lambda _: None,
+    )  # fmt: skip
 
 
 def note(decisions: Decisions) -> None:
@@ -182,52 +157,6 @@ def _inside(members: list[ir.Operation], table: Candidates) -> tuple[ir.Value, .
             if all(u in members for u in users) and all(r in found for r in after):
                 found.append(result)
     return tuple(found)
-
-
-def _asked_groups(
-    wishes: dict[ir.Operation, dict[str, Any]], table: Candidates
-) -> dict[int, EquationGroup]:
-    """The groups that attributes ask for, by number; what has a wrong form is left to `choose`."""
-    wanted: dict[int, dict[ir.Operation, Any]] = {}
-    for op, wish in wishes.items():
-        if wish["name"] == ROWS and type(wish.get("group")) is int:
-            wanted.setdefault(wish["group"], {})[op] = wish.get("depth")
-    # The last one first, as without attributes.
-    last_first = sorted(
-        wanted, key=lambda n: max(table.position[op] for op in wanted[n]), reverse=True
-    )
-    return {number: _asked_group(wanted[number], table) for number in last_first}
-
-
-def _asked_group(depths: dict[ir.Operation, Any], table: Candidates) -> EquationGroup:
-    """The equations, whose depths are asked for or None.
-
-    Raises: ScheduleError for what cannot share the loop.
-    """
-    root = list(depths)[-1]
-    why = why_no_root(root, table)
-    if why is not None:
-        raise refused(root, f"the last member of a group has rows, got: {why}", GROUP)
-    group = grow(root, table, depths)
-    for op in (op for op in depths if op not in group.members):
-        why = table.apart.get(op, "no later member uses it")
-        raise refused(op, f"members of a group share rows, got: {why}", GROUP)
-    if len(group.members) == 1:
-        raise refused(root, "a group has two operations that compute, got one", GROUP)
-    given = {depth for depth in depths.values() if type(depth) is int}
-    if len(given) > 1 or not given <= set(range(1, group.depth + 1)):
-        texts = ", ".join(map(str, sorted(given)))
-        raise refused(root, f"a group has one depth of 1 to {group.depth}, got {texts}", GROUP)
-    group.depth = min(given, default=group.depth)
-    return group
-
-
-def _why_alone(op: ir.Operation, table: Candidates) -> str:
-    """Why an equation joined no group, or nothing that it takes in has joined it."""
-    owners = [defining(value) for value in op.operands]
-    apart = [table.apart[o] for o in owners if o is not None and o in table.apart]
-    alone = f"what it takes in stays apart: {apart[0]}" if apart else "nothing shares its rows"
-    return table.apart.get(op, alone)
 
 
 def _padded(site: Site) -> Blocks | Declined:

@@ -3,16 +3,12 @@
 Before: a row maximum and a division by it, each over the whole matrix
 After: both with `ted.group = {name = "common_rows", group = 1, depth = 1}`
 
-Members of one group have its number. An operation that carries the attribute before is put into
-that group, or refused with the reason; what asks for nothing joins the group of the last
-operation that it may join.
+Which groups there are is found by `shared_rows.py`.
 """
 
 from __future__ import annotations
 
 from dataclasses import field
-from itertools import count
-from typing import Any
 
 from ted.linalg.row_groups import (
     FILL,
@@ -24,9 +20,10 @@ from ted.linalg.row_groups import (
     is_map,
     why_no_root,
 )
+from ted.linalg.shared_rows import ALONE, ROWS, Growth, Rows, shared_rows
 from ted.machine import Cpu
 from ted.mlir import ir
-from ted.mlir.queries import defining, functions
+from ted.mlir.queries import functions
 from ted.mlir.strategies import (
     GROUP,
     Choice,
@@ -34,24 +31,12 @@ from ted.mlir.strategies import (
     Plain,
     Strategy,
     annotate,
-    asked_for,
     check_is_seen,
     choose,
     described,
     forget,
-    refused,
 )
 from ted.records import dataclass
-
-ROWS, ALONE = "common_rows", "alone"
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Member of a group, whose loop runs over `depth` leading dims."""
-
-    group: int
-    depth: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,80 +87,20 @@ def explained_groups(decisions: Decisions) -> str:
 
 def _decide_block(table: Candidates, found: Decisions) -> None:
     operations = [op for op in table.operations if op.name in (FILL, GENERIC) and op.results]
-    wishes = {op: wish for op in operations if (wish := asked_for(op, GROUP)) is not None}
-    table.taken.update(wishes)
-    groups = _asked_groups(wishes, table)
-    reasons = dict.fromkeys(wishes, "group = NUMBER says which operations share the loop")
-    numbers = (k for k in count(1) if k not in groups)
-    for op in reversed(operations):
-        if op in table.taken:
-            continue
-        why = why_no_root(op, table.cpu)
-        if why is not None:
-            reasons[op] = table.apart.get(op, why)
-            continue
-        group = grow(op, table)
-        if _is_single(group):
-            reasons.update((m, _why_alone(m, table)) for m in group.members)
-        elif is_map(group):
-            reasons.update(dict.fromkeys(group.members, "what shares its rows shares its points"))
-        else:
-            groups[next(numbers)] = group
-    places = {op: Rows(k, group.depth) for k, group in groups.items() for op in group.members}
-    for op in operations:
-        site = Site(op, places[op] if op in places else Declined(reasons[op]))
-        found.choices.append((op, choose(TABLE, site, GROUP)))
-    found.groups.extend(groups.values())
+    groups, places = shared_rows(operations, _growth(table))
+    for op, place in zip(operations, places, strict=True):
+        found.choices.append((op, choose(TABLE, Site(op, place), GROUP)))
+    found.groups.extend(groups)
 
 
-def _asked_groups(
-    wishes: dict[ir.Operation, dict[str, Any]], table: Candidates
-) -> dict[int, RowGroup]:
-    """The groups that attributes ask for, by number; what has a wrong form is left to `choose`."""
-    wanted: dict[int, dict[ir.Operation, Any]] = {}
-    for op, wish in wishes.items():
-        if wish["name"] == ROWS and type(wish.get("group")) is int:
-            wanted.setdefault(wish["group"], {})[op] = wish.get("depth")
-    # The last one first, as without attributes.
-    last_first = sorted(
-        wanted, key=lambda n: max(table.position[op] for op in wanted[n]), reverse=True
-    )
-    return {number: _asked_group(wanted[number], table) for number in last_first}
-
-
-def _asked_group(depths: dict[ir.Operation, Any], table: Candidates) -> RowGroup:
-    """The operations, whose depths are asked for or None, with the fills that they start from.
-
-    Raises: ScheduleError for what cannot share the loop.
-    """
-    root = list(depths)[-1]
-    why = why_no_root(root, table.cpu)
-    if why is not None:
-        raise refused(root, f"the last member of a group has rows, got: {why}", GROUP)
-    group = grow(root, table, depths)
-    for op in (op for op in depths if op not in group.members):
-        why = table.apart.get(op, "no later member uses it")
-        raise refused(op, f"members of a group share rows, got: {why}", GROUP)
-    if _is_single(group):
-        raise refused(root, "a group has two operations that compute, got one", GROUP)
-    given = {depth for depth in depths.values() if type(depth) is int}
-    if len(given) > 1 or not given <= set(range(1, group.depth + 1)):
-        texts = ", ".join(map(str, sorted(given)))
-        raise refused(root, f"a group has one depth of 1 to {group.depth}, got {texts}", GROUP)
-    group.depth = min(given, default=group.depth)
-    return group
-
-
-def _is_single(group: RowGroup) -> bool:
-    return sum(m.name != FILL for m in group.members) < 2
-
-
-def _why_alone(op: ir.Operation, table: Candidates) -> str:
-    """Why an operation joined no group, or nothing that it takes in has joined it."""
-    owners = [defining(value) for value in op.operands]
-    apart = [table.apart[o] for o in owners if o is not None and o in table.apart]
-    alone = f"what it takes in stays apart: {apart[0]}" if apart else "nothing shares its rows"
-    return table.apart.get(op, alone)
+def _growth(table: Candidates) -> Growth[RowGroup]:
+    return Growth(
+        table.position, table.taken, table.apart, "operations",
+        why_no_root=lambda op: why_no_root(op, table.cpu),
+        grow=lambda op, among: grow(op, table, among),
+        is_single=lambda group: sum(m.name != FILL for m in group.members) < 2,
+        why_no_group=lambda g: "what shares its rows shares its points" if is_map(g) else None,
+    )  # fmt: skip
 
 
 TABLE = (

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ted.errors import PassFailed
 from ted.linalg.branches import lower_with_branches
 from ted.linalg.equation_groups import EQUATION, SCAN, top_of
 from ted.linalg.generics import filled
@@ -22,6 +21,7 @@ from ted.linalg.leaving import declare_condition
 from ted.linalg.loops import PARALLEL
 from ted.linalg.memory_places import Places, short_shape, take_over
 from ted.linalg.padding import Paddings
+from ted.linalg.results_in_memory import check_results, set_type, taken_over
 from ted.linalg.rolling_buffers import Beginning, beginning, slices_shape, written
 from ted.linalg.scan_steps import in_block
 from ted.linalg.scan_strategies import Site, plan_scan, windows_of
@@ -30,11 +30,9 @@ from ted.linalg.storage_folding import Window
 from ted.linalg.strategies import lower_equation
 from ted.linalg.subdomain import TESTED_AHEAD, Start, Subdomain, from_compute
 from ted.linalg.ted_check_sizes import check_is_static
-from ted.linalg.ted_pass_destinations import IN_PLACE
 from ted.linalg.unit_dims import expand, reshaped, without_unit_iterations
 from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import func, ir
-from ted.mlir.locations import source_location
 from ted.mlir.queries import defining, functions, is_inside, operands_inside, operations, terminator
 from ted.mlir.scalars import affine_value, element_type, index, shape_of
 from ted.mlir.storage import loop, part
@@ -82,7 +80,7 @@ class _Emission:
         self.function, self.block = function, function.entry_block
         self.end = terminator(self.block)
         self.results = list(self.end.operands)
-        _check_results(function, self.end)
+        check_results(function, self.end, "ted-emit-kernels")
         self.scans = {
             op: plan_scan(op, cpu.chains, branches=True)
             for op in (view.operation for view in self.block.operations)
@@ -104,7 +102,7 @@ class _Emission:
     def run(self) -> None:
         """Rewrite the function."""
         places, arguments = self.places, list(self.block.arguments)
-        taken = _taken_over(self.function)
+        taken = taken_over(self.function)
         for k, argument in enumerate(arguments):
             if k not in taken:
                 own = self.block.add_argument(_memory_type(argument), argument.location)
@@ -129,7 +127,7 @@ class _Emission:
                     places.copy(source, out)
             func.ReturnOp([])
         self._erase(len(arguments))
-        _set_type(self.function)
+        set_type(self.function, [])
 
     def _erase(self, arguments: int) -> None:
         """What was on tensors goes."""
@@ -315,36 +313,3 @@ def _memory_type(value: ir.Value) -> ir.Type:
         return value.type
     shape = [] if 0 in shape_of(value) else short_shape(value)
     return ir.MemRefType.get(shape, element_type(value))
-
-
-def _taken_over(function: func.FuncOp) -> dict[int, int]:
-    """For each argument that is no memory of its own the result whose memory it is."""
-    attributes = function.operation.attributes
-    if IN_PLACE not in attributes:
-        return {}
-    pairs = list(ir.DenseI64ArrayAttr(attributes[IN_PLACE]))
-    del attributes[IN_PLACE]
-    return dict(zip(pairs[::2], pairs[1::2], strict=True))
-
-
-def _check_results(function: func.FuncOp, end: ir.Operation) -> None:
-    for position, value in enumerate(end.operands):
-        kind = value.type
-        if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
-            raise PassFailed(
-                "ted-emit-kernels: results must be tensors of static sizes, got "
-                f"{kind} as result {position} of @{function.name.value}",
-                source_location(end.location),
-            )
-
-
-def _set_type(function: func.FuncOp) -> None:
-    kinds = [a.type for a in function.entry_block.arguments]
-    attributes = function.operation.attributes
-    attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kinds, []))
-    noalias, nothing = ir.Attribute.parse("{llvm.noalias}"), ir.Attribute.parse("{}")
-    attributes["arg_attrs"] = ir.ArrayAttr.get(
-        [noalias if isinstance(kind, ir.MemRefType) else nothing for kind in kinds]
-    )
-    if "res_attrs" in attributes:
-        del attributes["res_attrs"]

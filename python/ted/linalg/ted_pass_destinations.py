@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from ted.errors import PassFailed
+from ted.linalg.results_in_memory import check_results, set_type, taken_over
 from ted.linalg.unit_dims import collapse, expand
 from ted.mlir import bufferization, func, ir, tensor
 from ted.mlir.generic import Generic
@@ -25,8 +26,6 @@ from ted.mlir.locations import source_location
 from ted.mlir.queries import defining, functions, operations, terminator, use_known
 from ted.records import dataclass
 
-_ARGUMENT = "{llvm.noalias}"
-IN_PLACE = "ted.in_place"
 # The operand that the first result of an operation continues.
 _FIRST_DESTINATION = {
     "tensor.insert": 1,
@@ -56,9 +55,9 @@ def _convert(function: func.FuncOp) -> None:
     block = function.entry_block
     end = terminator(block)
     _check_calls(function)
-    _check_results(function, end)
+    check_results(function, end, "ted-pass-destinations")
     with function.operation.location:
-        taken = _taken_over(function)
+        taken = taken_over(function)
         _arguments_to_memrefs(block, taken)
         results = list(end.operands)
         outs = [block.add_argument(_memref(value.type), value.location) for value in results]
@@ -78,14 +77,7 @@ def _convert(function: func.FuncOp) -> None:
             ]
             func.ReturnOp(returned)
         end.erase()
-    kinds = [a.type for a in block.arguments]
-    kind = ir.FunctionType.get(kinds, [value.type for value in returned])
-    function.operation.attributes["function_type"] = ir.TypeAttr.get(kind)
-    function.operation.attributes["arg_attrs"] = ir.ArrayAttr.get(
-        [ir.Attribute.parse(_ARGUMENT if isinstance(k, ir.MemRefType) else "{}") for k in kinds]
-    )
-    if "res_attrs" in function.operation.attributes:
-        del function.operation.attributes["res_attrs"]
+    set_type(function, [value.type for value in returned])
 
 
 def _check_calls(function: func.FuncOp) -> None:
@@ -97,27 +89,6 @@ def _check_calls(function: func.FuncOp) -> None:
                 f"call themselves or have no body cannot be, got a call of @{callee}",
                 source_location(call.location),
             )
-
-
-def _check_results(function: func.FuncOp, end: ir.Operation) -> None:
-    for position, value in enumerate(end.operands):
-        kind = value.type
-        if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
-            raise PassFailed(
-                "ted-pass-destinations: results must be tensors of static sizes, got "
-                f"{kind} as result {position} of @{function.name.value}",
-                source_location(end.location),
-            )
-
-
-def _taken_over(function: func.FuncOp) -> dict[int, int]:
-    """For each argument that is no memory of its own the result whose memory it is."""
-    attributes = function.operation.attributes
-    if IN_PLACE not in attributes:
-        return {}
-    pairs = list(ir.DenseI64ArrayAttr(attributes[IN_PLACE]))
-    del attributes[IN_PLACE]
-    return dict(zip(pairs[::2], pairs[1::2], strict=True))
 
 
 def _hold_at_start(

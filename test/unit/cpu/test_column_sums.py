@@ -15,7 +15,8 @@ from ted.dialects import make_context
 from ted.errors import ScheduleError
 from ted.ir.pass_driver import run_pipeline
 from ted.linalg import ted_emit_kernels
-from ted.linalg.kernel_strategies import ALONE, COLUMNS, Decisions
+from ted.linalg.kernel_strategies import COLUMNS, Decisions
+from ted.linalg.shared_rows import ALONE
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.queries import functions, is_inside, operations

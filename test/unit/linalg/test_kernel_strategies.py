@@ -14,7 +14,8 @@ from ted.dialects import make_context
 from ted.errors import ScheduleError
 from ted.ir.pass_driver import run_pipeline
 from ted.linalg import equation_groups
-from ted.linalg.kernel_strategies import COLUMNS, PADDED, ROWS, TABLE, TOTALS, decide
+from ted.linalg.kernel_strategies import COLUMNS, PADDED, TABLE, TOTALS, decide
+from ted.linalg.shared_rows import ROWS
 from ted.machine import named_cpu
 from ted.mlir import ir
 from ted.mlir.queries import functions

@@ -12,7 +12,8 @@ from ted.dialects import make_context
 from ted.errors import ScheduleError
 from ted.ir.pass_driver import run_pipeline
 from ted.linalg import row_groups
-from ted.linalg.row_strategies import ROWS, TABLE, decide
+from ted.linalg.row_strategies import TABLE, decide
+from ted.linalg.shared_rows import ROWS
 from ted.machine import named_cpu
 from ted.mlir import ir
 from ted.mlir.queries import functions
