@@ -12,12 +12,12 @@
 #id = affine_map<(d0) -> (d0)>
 func.func @equal_layers(%x: memref<8xf32> {llvm.noalias}, %y: memref<8xf32> {llvm.noalias}) {
   %h = memref.alloc() : memref<8xf32>
-  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"], ted.row_1_0} ins(%x : memref<8xf32>) outs(%h : memref<8xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<8xf32>) outs(%h : memref<8xf32>) {
   ^bb0(%a: f32, %b: f32):
     %0 = arith.mulf %a, %a : f32
     linalg.yield %0 : f32
   } loc("first")
-  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"], ted.row_2_0} ins(%h : memref<8xf32>) outs(%y : memref<8xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%h : memref<8xf32>) outs(%y : memref<8xf32>) {
   ^bb0(%a: f32, %b: f32):
     %0 = arith.mulf %a, %a : f32
     linalg.yield %0 : f32

@@ -29,11 +29,10 @@ from ted.cpu import strategies as cpu_strategies
 from ted.cpu import ted_choose_loops
 from ted.gpu import strategies as gpu_strategies
 from ted.gpu import ted_choose_kernels
-from ted.linalg import kernel_strategies, row_strategies, ted_choose_rows, ted_emit_kernels
+from ted.linalg import kernel_strategies, ted_emit_kernels
 from ted.linalg.kernel_strategies import COLUMNS, PADDED, TOTALS
 from ted.linalg.shared_rows import ALONE, ROWS
 from ted.linalg.strategies import CONTRACTION, PARTS, POINTS
-from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.locations import user_name
 from ted.mlir.queries import operations
@@ -103,19 +102,15 @@ class Wishes:
             self.sites.append(decision.site)
             yield decision
 
-    def of_rows(self, decisions: row_strategies.Decisions) -> None:
-        """Groups that lose, gain or exchange members, or share fewer dims."""
-        row_strategies.note(decisions)
-        self._of_groups(decisions.choices)
-
     def of_equations(
-        self, decide: Callable[..., kernel_strategies.Decisions], block: ir.Block, cpu: Cpu
+        self, decide: Callable[..., kernel_strategies.Decisions], block: ir.Block, *target: Any
     ) -> kernel_strategies.Decisions:
-        """The same of equations, and loops over other blocks, decided again with what is asked."""
-        decisions = decide(block, cpu)
+        """Groups that lose, gain or exchange members, share fewer dims, or loop over other blocks,
+        decided again with what is asked."""
+        decisions = decide(block, *target)
         kernel_strategies.note(decisions)
         self._of_groups(decisions.choices)
-        return decide(block, cpu)
+        return decide(block, *target)
 
     def _of_groups(self, choices: Sequence[tuple[ir.Operation, Choice]]) -> None:
         if self.early is not None:
@@ -200,7 +195,6 @@ def wishing(wishes: Wishes) -> Iterator[None]:
         (ted_choose_loops, "annotate", lambda o, c: wishes.at(o, c, cpu_strategies.TABLE)),
         (ted_choose_kernels, "every", lambda *a: wishes.seen(kernels(*a))),
         (ted_choose_kernels, "annotate", lambda o, c: wishes.at(o, c, gpu_strategies.TABLE)),
-        (ted_choose_rows, "note", wishes.of_rows),
         (ted_emit_kernels, "decide", partial(wishes.of_equations, groups)),
         (cpu_lowerings, "run_stages", partial(early, cpu_lowerings.run_stages)),
         *((module, "run_text", partial(early, module.run_text))

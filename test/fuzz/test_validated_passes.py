@@ -1,14 +1,15 @@
 """Passes on random programs and their gradients, before and after at points of a prime field.
 
-Passes from ted to ted in two orders, then the lowering on memory until buffers are chosen.
+Passes from ted to ted in two orders, then the lowerings: on memory until buffers are chosen, for a
+GPU, and to linalg on tensors.
 """
 
 from __future__ import annotations
 
 import pytest
 
+from support.lowering_roads import ON_GPU, ON_TENSORS
 from support.random_programs import random_program
-from support.tensor_roads import ON_GPU
 from sweeps import blocks
 from ted.autodiff.combiners import expand_combiners
 from ted.autodiff.vjp import vjp
@@ -24,6 +25,7 @@ ROADS = (
     "ted-split-dims,ted-inline-pointwise," + ON_GPU,
     "ted-inline-pointwise,ted-split-dims,ted-fuse-pointwise,ted-scatter-to-gather,ted-simplify,"
     "ted-cpu-pipeline{until=buffers}",
+    ON_TENSORS,
 )
 
 

@@ -20,7 +20,7 @@
 // LLVM: nvvm.read.ptx.sreg.tid.x
 // LLVM: llvm.call_intrinsic "llvm.fma.f32"
 // LLVM-NOT: memref.load
-// STAGE: error: pipeline: stages are ted, linalg, tensors, scheduled, buffers, work, gpu, nvvm, llvm, got 'loops'
+// STAGE: error: pipeline: stages are ted, linalg, buffers, work, gpu, nvvm, llvm, got 'loops'
 // TRUTH: error: pipeline: deterministic is true or false, got 'maybe'
 // OPTION: error: ted-cuda-pipeline: options are until, after, deterministic, got 'to'
 func.func @main(%A: tensor<64xf32>) -> tensor<64xf32> {

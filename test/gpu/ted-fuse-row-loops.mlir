@@ -106,13 +106,13 @@ func.func @the_first_goes_down(%x: memref<4x8xf32>, %s: memref<4x8xf32>, %t: mem
 // CHECK-LABEL: func.func @sum_over_rows
 // CHECK: %[[PARTS:.*]] = memref.alloc() : memref<586x1024xf32>
 // CHECK: scf.forall (%[[G:.*]]) in (586)
-// CHECK: %[[T:.*]] = memref.alloc() : memref<1x1024xf32>
+// CHECK: %[[T:.*]] = memref.alloc() : memref<1024xf32>
 // CHECK: linalg.fill {{.*}} outs(%[[T]]
 // CHECK: arith.minui
 // CHECK: scf.for
 // CHECK: memref.subview %arg0[%[[I:.*]], 0]
 // CHECK: memref.subview %arg1[%[[I]], 0]
-// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins(%{{.*}} : {{.*}}) outs(%[[T]]
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel"]} ins(%{{.*}} : {{.*}}) outs(%[[T]]
 // CHECK: arith.subf
 // CHECK: %[[PART:.*]] = memref.subview %[[PARTS]][%[[G]], 0] [1, 1024]
 // CHECK: memref.copy %[[T]], %[[PART]]

@@ -14,10 +14,9 @@
 // CHECK-LABEL: func.func @short_rows
 // CHECK: linalg.generic {indexing_maps = [#[[BOTH]], #[[ROW]], #[[BOTH]]]
 // CHECK: linalg.index 1
-func.func @short_rows(%x: tensor<16x3xf32>, %m: tensor<16xf32>, %o: tensor<16x3xf32>)
-    -> tensor<16x3xf32> {
-  %0 = linalg.generic {indexing_maps = [#ji, #row, #ji], iterator_types = ["parallel", "parallel"]}
-    ins(%x, %m : tensor<16x3xf32>, tensor<16xf32>) outs(%o : tensor<16x3xf32>) {
+func.func @short_rows(%x: memref<16x3xf32>, %m: memref<16xf32>, %o: memref<16x3xf32>) {
+  linalg.generic {indexing_maps = [#ji, #row, #ji], iterator_types = ["parallel", "parallel"]}
+    ins(%x, %m : memref<16x3xf32>, memref<16xf32>) outs(%o : memref<16x3xf32>) {
   ^bb0(%a: f32, %b: f32, %t: f32):
     %c = arith.subf %a, %b : f32
     %j = linalg.index 0 : index
@@ -25,30 +24,29 @@ func.func @short_rows(%x: tensor<16x3xf32>, %m: tensor<16xf32>, %o: tensor<16x3x
     %f = arith.sitofp %k : i32 to f32
     %r = arith.addf %c, %f : f32
     linalg.yield %r : f32
-  } -> tensor<16x3xf32>
-  return %0 : tensor<16x3xf32>
+  }
+  return
 }
 
 // CHECK-LABEL: func.func @results_in_two_orders
 // CHECK: linalg.generic {indexing_maps = [#[[BOTH]], #[[TURNED]], #[[BOTH]]]
-func.func @results_in_two_orders(%x: tensor<4x8xf32>, %o: tensor<8x4xf32>, %p: tensor<4x8xf32>)
-    -> (tensor<8x4xf32>, tensor<4x8xf32>) {
-  %0:2 = linalg.generic {indexing_maps = [#ij, #ji, #ij], iterator_types = ["parallel", "parallel"]}
-    ins(%x : tensor<4x8xf32>) outs(%o, %p : tensor<8x4xf32>, tensor<4x8xf32>) {
+func.func @results_in_two_orders(%x: memref<4x8xf32>, %o: memref<8x4xf32>, %p: memref<4x8xf32>) {
+  linalg.generic {indexing_maps = [#ij, #ji, #ij], iterator_types = ["parallel", "parallel"]}
+    ins(%x : memref<4x8xf32>) outs(%o, %p : memref<8x4xf32>, memref<4x8xf32>) {
   ^bb0(%a: f32, %s: f32, %t: f32):
     linalg.yield %a, %a : f32, f32
-  } -> (tensor<8x4xf32>, tensor<4x8xf32>)
-  return %0#0, %0#1 : tensor<8x4xf32>, tensor<4x8xf32>
+  }
+  return
 }
 
 // CHECK-LABEL: func.func @sum_over_rows
 // CHECK: linalg.generic {indexing_maps = [#[[BOTH]], #[[COLUMN]]], iterator_types = ["reduction", "parallel"]}
-func.func @sum_over_rows(%x: tensor<4x8xf32>, %s: tensor<8xf32>) -> tensor<8xf32> {
-  %0 = linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
-    ins(%x : tensor<4x8xf32>) outs(%s : tensor<8xf32>) {
+func.func @sum_over_rows(%x: memref<4x8xf32>, %s: memref<8xf32>) {
+  linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+    ins(%x : memref<4x8xf32>) outs(%s : memref<8xf32>) {
   ^bb0(%a: f32, %t: f32):
     %r = arith.addf %t, %a : f32
     linalg.yield %r : f32
-  } -> tensor<8xf32>
-  return %0 : tensor<8xf32>
+  }
+  return
 }

@@ -1,45 +1,90 @@
-// A sum over rows goes down to its first use, unless what it reads is overwritten.
+// A sum over rows goes down to its first use, unless something goes on from what it reads.
 // RUN: ted-opt %s --ted-sink-column-sums | filecheck %s
 
+#all2 = affine_set<(d0, d1) : (0 == 0)>
 #ij = affine_map<(i, j) -> (i, j)>
-#j = affine_map<(i, j) -> (j)>
+#i_ = affine_map<(i, j) -> (i)>
+#ji = affine_map<(i, j) -> (j, i)>
 
 // CHECK-LABEL: func.func @down
-// CHECK: %[[Y:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]
-// CHECK: %[[S:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]
-// CHECK: return %[[S]], %[[Y]]
-func.func @down(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %o: tensor<4x8xf32>)
-    -> (tensor<8xf32>, tensor<4x8xf32>) {
-  %0 = linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
-    ins(%x : tensor<4x8xf32>) outs(%s : tensor<8xf32>) {
-  ^bb0(%a: f32, %t: f32):
-    %1 = arith.addf %t, %a : f32
-    linalg.yield %1 : f32
-  } -> tensor<8xf32>
-  %2 = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
-    ins(%x : tensor<4x8xf32>) outs(%o : tensor<4x8xf32>) {
-  ^bb0(%a: f32, %t: f32):
-    linalg.yield %a : f32
-  } -> tensor<4x8xf32>
-  return %0, %2 : tensor<8xf32>, tensor<4x8xf32>
+// CHECK: combiner = "set"
+// CHECK: %[[S:.*]] = "ted.compute"
+// CHECK: combiner = "add"
+// CHECK: return %[[S]]
+func.func @down(%x: tensor<40x8xf32>, %s: tensor<8xf32>, %o: tensor<40x8xf32>)
+    -> (tensor<8xf32>, tensor<40x8xf32>) {
+  %0 = "ted.compute"(%x, %s) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 8, 40>, iterators = ["parallel", "reduction"], domain = #all2,
+    reads = [#ji], guards = [#all2], write = #i_, combiner = "add"
+  } : (tensor<40x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %1 = "ted.compute"(%x, %o) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 40, 8>, iterators = ["parallel", "parallel"], domain = #all2,
+    reads = [#ij], guards = [#all2], write = #ij, combiner = "set"
+  } : (tensor<40x8xf32>, tensor<40x8xf32>) -> tensor<40x8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<40x8xf32>
 }
 
-// CHECK-LABEL: func.func @overwritten
-// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]
-// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]
-func.func @overwritten(%x: tensor<4x8xf32>, %s: tensor<8xf32>)
-    -> (tensor<8xf32>, tensor<4x8xf32>) {
-  %0 = linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
-    ins(%x : tensor<4x8xf32>) outs(%s : tensor<8xf32>) {
-  ^bb0(%a: f32, %t: f32):
-    %1 = arith.addf %t, %a : f32
-    linalg.yield %1 : f32
-  } -> tensor<8xf32>
-  %2 = linalg.generic {indexing_maps = [#ij], iterator_types = ["parallel", "parallel"]}
-    outs(%x : tensor<4x8xf32>) {
-  ^bb0(%t: f32):
-    %1 = arith.addf %t, %t : f32
-    linalg.yield %1 : f32
-  } -> tensor<4x8xf32>
-  return %0, %2 : tensor<8xf32>, tensor<4x8xf32>
+// CHECK-LABEL: func.func @goes_on
+// CHECK: combiner = "add"
+// CHECK: combiner = "max"
+func.func @goes_on(%x: tensor<40x8xf32>, %y: tensor<40x8xf32>, %s: tensor<8xf32>)
+    -> (tensor<8xf32>, tensor<40x8xf32>) {
+  %0 = "ted.compute"(%x, %s) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 8, 40>, iterators = ["parallel", "reduction"], domain = #all2,
+    reads = [#ji], guards = [#all2], write = #i_, combiner = "add"
+  } : (tensor<40x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %1 = "ted.compute"(%y, %x) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 40, 8>, iterators = ["parallel", "parallel"], domain = #all2,
+    reads = [#ij], guards = [#all2], write = #ij, combiner = "max"
+  } : (tensor<40x8xf32>, tensor<40x8xf32>) -> tensor<40x8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<40x8xf32>
+}
+
+// A sum along rows stays where it is.
+// CHECK-LABEL: func.func @along
+// CHECK: combiner = "add"
+// CHECK: combiner = "set"
+func.func @along(%x: tensor<40x8xf32>, %s: tensor<40xf32>, %o: tensor<40x8xf32>)
+    -> (tensor<40xf32>, tensor<40x8xf32>) {
+  %0 = "ted.compute"(%x, %s) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 40, 8>, iterators = ["parallel", "reduction"], domain = #all2,
+    reads = [#ij], guards = [#all2], write = #i_, combiner = "add"
+  } : (tensor<40x8xf32>, tensor<40xf32>) -> tensor<40xf32>
+  %1 = "ted.compute"(%x, %o) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 40, 8>, iterators = ["parallel", "parallel"], domain = #all2,
+    reads = [#ij], guards = [#all2], write = #ij, combiner = "set"
+  } : (tensor<40x8xf32>, tensor<40x8xf32>) -> tensor<40x8xf32>
+  return %0, %1 : tensor<40xf32>, tensor<40x8xf32>
+}
+
+// A sum that nobody uses stays, too.
+// CHECK-LABEL: func.func @unused
+// CHECK: combiner = "add"
+func.func @unused(%x: tensor<40x8xf32>, %s: tensor<8xf32>) {
+  %0 = "ted.compute"(%x, %s) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 8, 40>, iterators = ["parallel", "reduction"], domain = #all2,
+    reads = [#ji], guards = [#all2], write = #i_, combiner = "add"
+  } : (tensor<40x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return
 }

@@ -1,5 +1,5 @@
 // A function with branches is refused by every pass that looks at what functions do.
-// RUN: not ted-opt %s --ted-pass-destinations 2>&1 | filecheck %s
+// RUN: not ted-opt %s --ted-lower-tensors 2>&1 | filecheck %s
 // RUN: not ted-opt %s --ted-cpu-pipeline 2>&1 | filecheck %s
 // RUN: not ted-opt %s --ted-cuda-pipeline 2>&1 | filecheck %s
 // RUN: not ted-opt %s --ted-simplify 2>&1 | filecheck %s --check-prefix=EQUATIONS

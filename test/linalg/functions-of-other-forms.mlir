@@ -21,7 +21,7 @@ func.func @memory(%A: memref<4xf32>) {
 }
 
 // CHECK-LABEL: @scalar
-// DESTINATIONS: error: ted-pass-destinations: results must be tensors of static sizes, got f32 as result 0 of @scalar
+// DESTINATIONS: error: ted-lower-tensors: results must be tensors of static sizes, got f32 as result 0 of @scalar
 func.func @scalar(%x: f32) -> f32 {
   %y = math.exp %x : f32
   func.return %y : f32

@@ -1,4 +1,5 @@
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-choose-groups{cpu=avx2})' | filecheck %s
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-choose-groups{gpu=true})' | filecheck %s --check-prefix=GPU
 
 // Which equations share a loop over rows, and every reason for which one does not.
 // (test/unit/linalg/test_kernel_strategies.py asks for the reasons by the names of the functions.)
@@ -21,6 +22,8 @@
 
 // A sum and what divides by it.
 // CHECK-LABEL: func.func @group(
+// GPU-LABEL: func.func @group(
+// GPU-COUNT-2: ted.group = {depth = 1 : i64, group = 1 : i64, name = "common_rows"}
 // CHECK: ted.group = {depth = 1 : i64, group = 1 : i64, name = "common_rows"}
 // CHECK: ted.group = {depth = 1 : i64, group = 1 : i64, name = "common_rows"}
 func.func @group(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {

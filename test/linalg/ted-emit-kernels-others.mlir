@@ -1,6 +1,6 @@
 // RUN: ted-opt %s --ted-emit-kernels | filecheck %s
 
-// Operations on tensors are somebody else's, and so is all of their module.
+// Operations on tensors are somebody else's, and so is all of their function.
 // CHECK-LABEL: func.func @operations_on_tensors(%{{.*}}: tensor<8xf32>) -> tensor<8xf32>
 // CHECK: linalg.exp {{.*}} -> tensor<8xf32>
 func.func @operations_on_tensors(%a: tensor<8xf32>) -> tensor<8xf32> {
@@ -9,8 +9,8 @@ func.func @operations_on_tensors(%a: tensor<8xf32>) -> tensor<8xf32> {
   return %r : tensor<8xf32>
 }
 
-// CHECK-LABEL: func.func @equations(%{{.*}}: tensor<8xf32>) -> tensor<8xf32>
-// CHECK: "ted.compute"
+// CHECK-LABEL: func.func @equations(%{{.*}}: memref<8xf32> {llvm.noalias}, %{{.*}}: memref<8xf32> {llvm.noalias})
+// CHECK: linalg.generic
 func.func @equations(%a: tensor<8xf32>) -> tensor<8xf32> {
   %e = tensor.empty() : tensor<8xf32>
   %r = "ted.compute"(%a, %e) ({

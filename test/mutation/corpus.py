@@ -24,7 +24,6 @@ from ted.transforms.gradient import differentiate, scatter_form
 from unit.domain.random_maps import random_problem
 
 Item = tuple[str, int]
-# CPUs have equations on memory at once, GPUs go by tensors and bufferization.
 LOWERED = (["--ted-cpu-pipeline"], ["--ted-cuda-pipeline=until=buffers"])
 
 

@@ -24,7 +24,8 @@ _IR_OF_MLIR = (
         "ted-schedule-contractions-pairs", "ted-tile-loops", "ted-tile-loops-matrices",
         "ted-tile-loops-pairs")),
     *(f"test/linalg/{name}.mlir" for name in (
-        "branches", "expanded-results", "ted-choose-forms", "ted-fuse-rows")),
+        "branches", "expanded-results", "ted-choose-forms", "ted-emit-kernels",
+        "ted-lower-tensors")),
     *(f"test/transforms/{name}.mlir" for name in (
         "ted-check-bounds", "ted-differentiate-recurrences")),
 )  # fmt: skip

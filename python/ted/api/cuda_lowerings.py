@@ -19,11 +19,12 @@ from ted.ir.equations import System, topological
 from ted.ir.pipelines import run_stages
 from ted.ir.recurrences import UNBOUNDED
 from ted.ir.to_ops import to_module
+from ted.linalg.kernel_strategies import decide, explained_kernels
 from ted.linalg.pipeline import EQUATIONS
-from ted.linalg.row_strategies import decide, explained_groups
 from ted.linalg.ted_choose_forms import explained_forms
 from ted.machine import named_cpu
 from ted.mlir import ir
+from ted.mlir.queries import functions
 from ted.options import CompileOptions
 
 
@@ -45,9 +46,9 @@ class CudaLowering(Lowering):
 
     def _explained(self, module: ir.Module) -> str:
         forms = explained_forms(run_stages(module, self.stages, EQUATIONS.name))
-        tensors = run_stages(module, self.stages, "tensors", after=EQUATIONS.name)
-        groups = explained_groups(decide(tensors, named_cpu(ROWS_OF)))
-        kernels = run_stages(module, self.stages, "work", after="tensors")
+        decided = (decide(f.entry_block, named_cpu(ROWS_OF), gpu=True) for f in functions(module))
+        groups = "\n".join(map(explained_kernels, decided))
+        kernels = run_stages(module, self.stages, "work", after=EQUATIONS.name)
         return "\n\n".join(filter(None, [forms, groups, explained(kernels, self._options)]))
 
 

@@ -51,9 +51,9 @@ class StagedFunction(ABC):
     def explain(self) -> str:
         """What shares a loop over rows, then what becomes of everything that computes.
 
-        A paragraph each: the user's tensor and line, the row of `kernel_strategies` (CPUs) or
-        `row_strategies` (GPUs) of `ted.linalg`, or of `strategies` of `ted.cpu` or `ted.gpu`, with
-        its parameters, and the rows before it with the reason for which they are not taken.
+        A paragraph each: the user's tensor and line, the row of `kernel_strategies` of
+        `ted.linalg`, or of `strategies` of `ted.cpu` or `ted.gpu`, with its parameters, and the
+        rows before it with the reason for which they are not taken.
         """
         return self._lowered().explained()
 

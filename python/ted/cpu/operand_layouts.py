@@ -36,7 +36,7 @@ TRANSPOSE_CYCLES, FAR_TRANSPOSE_CYCLES, BEGIN_CYCLES = 0.45, 0.6, 3000.0
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """A contraction of tensors with its plan; `copies` has what was transposed in each block."""
+    """A contraction with its plan; `copies` has what was transposed in each block."""
 
     op: ir.Operation
     contraction: LinalgContraction

@@ -4,8 +4,7 @@ Before: `linalg.generic {ted.contraction} ins(%A, %B : memref, memref) outs(%C :
 After: scf loops over batches, reduction blocks, panels of B (packed when that pays), rows; inside,
 `vector.fma` on accumulators in registers (microkernel.py).
 
-It works on memrefs and not on tensors because the plan depends on where elements lie: only after
-bufferization is it known that a destination is a strided slice of something else.
+The plan depends on where elements lie: a destination may be a strided slice of something else.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ After: the sums advance by one row at the end of each iteration, while the row i
 cache. Where that is work for several threads, a loop over blocks of rows is around it, and each
 block has totals of its own.
 
-On memrefs, since a parallel loop on tensors cannot carry a running total. It is legal because the
+On memrefs, since no equation has a total of some rows. It is legal because the
 loop touches what the sum reads only at its own row, nothing between touches the total, and views
 that are made behind the loop move in front of it; a loop behind the sum changes nothing that it
 reads. A sum with `ted.group = {name = "alone"}` stays

@@ -34,7 +34,6 @@ from ted.records import dataclass
 _NESTS = ("scf.for", "scf.if", "scf.parallel", "memref.copy")
 _REMADE = (*VIEWS, "arith.constant", "memref.get_global")
 _MAKERS, _FREE = ("memref.alloc", "memref.alloca"), "memref.dealloc"
-_MARKS = "ted.row_"  # of ted-fuse-rows, numbered through the program
 _NOALIAS, _PREFIX = "llvm.noalias", "kernel"
 
 
@@ -178,7 +177,7 @@ class Kernel:
         named = dict(zip(numbers, [*block.arguments][len(self.arguments) :], strict=True))
         with ir.InsertionPoint(block):
             for op in (*self.remade, *self.ops):
-                _clean(copied_with(op, known))
+                copied_with(op, known)
             for op in self.remade:
                 if _frees(op):
                     memref.DeallocOp(known[op.results[0]])
@@ -244,17 +243,6 @@ def _number(report: ir.Operation) -> int:
     number = constant_of(report.operands[0])
     assert number is not None, "the number of an access is a constant"
     return number
-
-
-def _clean(op: ir.Operation) -> None:
-    """Drop the marks of passes that are done."""
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        for name in [one for one in inner.attributes if one.startswith(_MARKS)]:
-            del inner.attributes[name]
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
 
 
 def _is_passed(kind: ir.Type) -> bool:

@@ -1,4 +1,4 @@
-"""`ted-schedule-contractions`: find contractions on tensors and claim them for the vector route.
+"""`ted-schedule-contractions`: find contractions and claim them for the vector route.
 
 Before: named matrix products and convolutions, and generics that sum products of anything.
 After: `linalg.generic {ted.contraction}` with a body `out + a * b` for each that `plan_contraction`
@@ -18,7 +18,6 @@ from ted.linalg.bf16_pairs import in_pairs, products_of_bf16
 from ted.linalg.contraction_factors import split_factors
 from ted.linalg.contractions import MARK, recognise
 from ted.linalg.generalizing import generalize, generics
-from ted.linalg.initial_values import number_starts
 from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import ir
 from ted.mlir.semiring import FASTMATH, FLOAT_OPERATIONS
@@ -52,7 +51,6 @@ class TedScheduleContractions:
                 elif recognise(contraction) is not None:
                     _allow_reassociation(contraction)
             check_is_seen(module.operation, (), LAYOUT)
-        number_starts(module)  # those of the factors too, before the next CSE
 
 
 def _in_pairs(op: ir.Operation, cpu: Cpu) -> ir.Operation | None:

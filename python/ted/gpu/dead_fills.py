@@ -11,7 +11,7 @@ from dataclasses import field
 
 from ted.gpu.bodies import work_of
 from ted.mlir import ir
-from ted.mlir.aliasing import root
+from ted.mlir.aliasing import root, whole
 from ted.mlir.dependences import Dependences
 from ted.records import dataclass
 
@@ -51,9 +51,10 @@ def _takes(user: ir.Operation, fill: ir.Operation, starts: Starts, found: Depend
     """Note the start, if the user writes all of the memory and reads it as an accumulator only."""
     work = work_of(user) if user.name == "linalg.generic" else None
     target = fill.operands[1]
-    if work is None or [o.value for o in work.outputs].count(target) != 1:
+    outputs = [] if work is None else [whole(o.value) for o in work.outputs]
+    if work is None or outputs.count(whole(target)) != 1:
         return False
-    position = [o.value for o in work.outputs].index(target)
+    position = outputs.index(whole(target))
     uses = [o for o in user.operands if isinstance(o.type, ir.MemRefType)]
     alone = sum(root(o) == root(target) for o in uses) == 1
     is_inside = bool(found.effects[user].inside & found.named([target]))

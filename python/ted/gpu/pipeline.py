@@ -1,4 +1,4 @@
-"""The pipeline of CUDA: the stages of the CPU as far as linalg, then kernels.
+"""The pipeline of CUDA: equations as on CPUs, kernels on memory, and what launches them.
 
 Before: equations      After: a host function that only launches, and a module of kernels in the
 LLVM dialect. `ted.gpu.host_program` reads the first, `ted.codegen.nvptx` translates the second.
@@ -8,51 +8,38 @@ from __future__ import annotations
 
 from ted.errors import PassFailed
 from ted.ir.pipelines import Stage, Step, pipeline_text, with_options
-from ted.linalg.pipeline import CLEAN, DESTINATIONS, EQUATIONS, LINALG
+from ted.linalg.pipeline import EQUATIONS
 from ted.machine import DEFAULT_GPU, GPUS
 from ted.options import CompileOptions
 
 ROWS_OF = "avx512"  # whose vectors say what is read across rows: on every host the same
-_ROWS = f"{{cpu={ROWS_OF}}}"
 
 GPU_STAGES: tuple[Stage, ...] = (
-    EQUATIONS,
+    Stage(
+        EQUATIONS.name,
+        (
+            *EQUATIONS.steps,
+            Step("ted-mask-boxes", "on equations, whose domains are known; loops would be serial"),
+            Step("ted-sink-column-sums", "they would stand between equations over the same rows"),
+        ),
+    ),
     Stage(
         "linalg",
         (
-            Step("ted-mask-boxes", "on equations, whose domains are known; loops would be serial"),
-            *LINALG.steps,
-        ),
-    ),
-    Stage(
-        "tensors",
-        (
-            DESTINATIONS,
-            CLEAN,
-            Step("ted-order-loops", "first: what follows looks for dims in order"),
-            Step("ted-mark-contractions", "one form of contractions, that nothing else claims"),
-            Step("ted-sink-column-sums", "they would stand between operations over the same rows"),
-        ),
-    ),
-    Stage(
-        "scheduled",
-        (
             Step(
-                f"ted-choose-rows{_ROWS}",
-                "on tensors: a loop over rows is a kernel, on every host the same",
+                f"ted-emit-kernels{{cpu={ROWS_OF} gpu=true}}",
+                "equations tell what may share a loop, and lie where; on every host the same",
             ),
-            Step(f"ted-fuse-rows{_ROWS}", "what the attributes say"),
+            Step("ted-lower-tensors{gpu=true}", "linalg of other tools, which has no equations"),
+            Step("canonicalize,cse,canonicalize", "views of views"),
         ),
     ),
     Stage(
         "buffers",
         (
-            Step("ted-bufferize", "after fusion: tensors are values, memory is not"),
-            Step("canonicalize,cse,canonicalize", "views of views"),
-            Step(
-                "ted-fuse-row-loops",
-                "on memrefs: the transform dialect fuses what leads to one root",
-            ),
+            Step("ted-order-loops", "first: what follows looks for dims in order"),
+            Step("ted-mark-contractions", "one form of contractions, that nothing else claims"),
+            Step("ted-fuse-row-loops", "on memrefs: loops that equations kept apart"),
         ),
     ),
     Stage(

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ted.mlir import ir, memref
+from ted.mlir import ir
+from ted.mlir.affine_forms import substitute
 from ted.mlir.aliasing import VIEWS, root
-from ted.mlir.queries import position
+from ted.mlir.generic import Generic, set_maps, set_reductions
+from ted.mlir.queries import operations, position
+from ted.mlir.scalars import shape_of
+from ted.mlir.storage import part
 from ted.records import dataclass
 
 DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
@@ -77,14 +81,31 @@ def is_by_row(amap: ir.AffineMap, rank: int) -> bool:
 
 
 def row_of(value: ir.Value, amap: ir.AffineMap, counters: Sequence[ir.Value]) -> ir.Value:
-    """The row of an iteration; all of what has no rows."""
+    """The row of an iteration, without the dims of rows; all of what has no rows."""
     rank = len(counters)
     if not is_by_row(amap, rank):
         return value
     shape = list(ir.MemRefType(value.type).shape)
     offsets = [*counters, *[0] * (len(shape) - rank)]
     sizes = [*[1] * rank, *shape[rank:]]
-    return memref.subview(value, offsets, sizes, [1] * len(shape))
+    return part(value, offsets, sizes, [1] * len(shape), range(rank, len(shape)))
+
+
+def leave_rows(op: ir.Operation, rows: int) -> None:
+    """Let an operation have no loops over rows any more, when its operands are of one row."""
+    generic = Generic(op)
+    count = generic.rank - rows
+    inner = [ir.AffineExpr.get_dim(k) for k in range(count)]
+    dims: list[ir.AffineExpr] = [*[ir.AffineExpr.get_constant(0)] * rows, *inner]
+    maps = []
+    for amap, value in zip(generic.maps, generic.operands, strict=True):
+        kept = list(amap.results)[len(amap.results) - len(shape_of(value)) :]
+        maps.append(ir.AffineMap.get(count, 0, [substitute(dims, e) for e in kept]))
+    set_reductions(op, generic.reductions[rows:])
+    set_maps(op, maps)
+    for index in operations(op, "linalg.index"):
+        dim = ir.IntegerAttr(index.attributes["dim"])
+        index.attributes["dim"] = ir.IntegerAttr.get(dim.type, dim.value - rows)
 
 
 def _users(op: ir.Operation, memory: ir.Value) -> Iterator[ir.Operation]:

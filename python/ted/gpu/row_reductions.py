@@ -8,11 +8,13 @@ What they read then comes from memory once.
 
 from __future__ import annotations
 
-from ted.gpu.row_loops import RowLoop, row_loop, row_of
+from ted.gpu.row_loops import RowLoop, leave_rows, row_loop, row_of
 from ted.linalg.contractions import MARK
 from ted.mlir import ir
 from ted.mlir.dependences import Dependences
 from ted.mlir.generic import Generic, generic_of
+from ted.mlir.queries import terminator
+from ted.mlir.storage import forall
 
 
 def loops_of_reductions(block: ir.Block) -> None:
@@ -79,21 +81,19 @@ def _wrap(fill: ir.Operation, generic: Generic) -> None:
     op = generic.op
     (output,) = generic.outputs
     extents = ir.MemRefType(output.type).shape
-    names = ", ".join(f"%i{k}" for k in range(len(extents)))
-    sizes = ", ".join(map(str, extents))
-    with op.location:
-        loop = ir.Operation.parse(f"scf.forall ({names}) in ({sizes}) {{}}")
-        ir.InsertionPoint(op).insert(loop)
-        block = loop.regions[0].blocks[0]
-        counters = list(block.arguments)
-        end = block.operations[0].operation
-        with ir.InsertionPoint(end):
-            views = [
-                row_of(value, amap, counters)
-                for value, amap in zip(generic.operands, generic.maps, strict=True)
-            ]
-    fill.move_before(end)
-    op.move_before(end)
-    fill.operands[1] = views[-1]
-    for k, view in enumerate(views):
-        op.operands[k] = view
+
+    def turn(counters: list[ir.Value]) -> None:
+        views = [
+            row_of(value, amap, counters)
+            for value, amap in zip(generic.operands, generic.maps, strict=True)
+        ]
+        end = terminator(ir.InsertionPoint.current.block)
+        fill.move_before(end)
+        op.move_before(end)
+        fill.operands[1] = views[-1]
+        for k, view in enumerate(views):
+            op.operands[k] = view
+
+    with ir.InsertionPoint(op), op.location:
+        forall(extents, turn)
+    leave_rows(op, len(extents))

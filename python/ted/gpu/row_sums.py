@@ -14,17 +14,19 @@ from collections.abc import Sequence
 from math import prod
 
 from ted.gpu.row_groups import team_of, works_of
-from ted.gpu.row_loops import RowLoop, is_by_row, row_loop, row_of
+from ted.gpu.row_loops import RowLoop, is_by_row, leave_rows, row_loop, row_of
 from ted.linalg.contractions import MARK
+from ted.linalg.slices import slice_at
 from ted.machine import BUSY_BLOCKS
 from ted.mlir import arith, ir, linalg, memref, scf
 from ted.mlir.aliasing import root
 from ted.mlir.building import constant
 from ted.mlir.dependences import Dependences
 from ted.mlir.filling import build_fill
-from ted.mlir.generic import Generic, empty_generic, generic_of, set_maps, set_reductions
+from ted.mlir.generic import Generic, empty_generic, generic_of, set_reductions
 from ted.mlir.queries import defining
 from ted.mlir.scalars import byte_width
+from ted.mlir.storage import allocated, forall
 from ted.records import dataclass
 
 LEAST_ROWS = 6  # of a group: its accumulators are written once and read once for all of them
@@ -131,20 +133,16 @@ def _taken(op: ir.Operation, loop: RowLoop, groups: int) -> tuple[ir.Value, ir.V
     last = len(op.operands) - 1
     kind = ir.MemRefType(op.operands[last].type)
     with ir.InsertionPoint(loop.op), op.location:
-        shape = [1, *kind.shape]
-        total = memref.AllocOp(ir.MemRefType.get(shape, kind.element_type), [], []).result
-        whole = ir.MemRefType.get([groups, *kind.shape], kind.element_type)
-        parts = memref.AllocOp(whole, [], []).result
+        total = allocated(kind.shape, kind.element_type)
+        parts = allocated([groups, *kind.shape], kind.element_type)
     end = loop.block.operations[-1].operation
     with ir.InsertionPoint(end), op.location:
+        rows = [_row(op.operands[k], maps[k], loop) for k in range(last)]
         clone = op.clone().operation
-        for k in range(last):
-            clone.operands[k] = _row(op.operands[k], maps[k], loop)
-        clone.operands[last] = total
-    dims = [ir.AffineExpr.get_dim(k) for k in (0, *range(rank, maps[0].n_dims))]
-    maps[last] = ir.AffineMap.get(maps[0].n_dims, 0, dims)
-    set_maps(clone, maps)
-    set_reductions(clone, [False] * maps[0].n_dims)
+        for k, row in enumerate([*rows, total]):
+            clone.operands[k] = row
+    leave_rows(clone, rank)
+    set_reductions(clone, [False] * (maps[0].n_dims - rank))
     _sum_parts(op, parts)
     return total, parts
 
@@ -167,22 +165,18 @@ def _row(value: ir.Value, amap: ir.AffineMap, loop: RowLoop) -> ir.Value:
 
 def split_rows(group: _Group) -> None:
     """Let an iteration do the rows of a group one after the other, from accumulators of zero."""
-    op = group.loop.op
-    with op.location:
-        made = ir.Operation.parse(f"scf.forall (%g) in ({group.groups}) {{}}")
-        ir.InsertionPoint(op).insert(made)
-        block = made.regions[0].blocks[0]
-        number = block.arguments[0]
-        with ir.InsertionPoint(block.operations[-1]):
-            own = [_zeros(total) for total, _ in group.accumulators]
-            _rows_of(group, number)
-            for (_, parts), mine in zip(group.accumulators, own, strict=True):
-                shape = list(ir.MemRefType(mine.type).shape)
-                rest = [0] * (len(shape) - 1)
-                part = memref.subview(parts, [number, *rest], shape, [1] * len(shape))
-                memref.CopyOp(mine, part)
-    for (total, _), mine in zip(group.accumulators, own, strict=True):
-        total.replace_all_uses_with(mine)
+    op, accumulators = group.loop.op, group.accumulators
+
+    def rows(numbers: list[ir.Value]) -> None:
+        own = [_zeros(total) for total, _ in accumulators]
+        _rows_of(group, *numbers)
+        for (total, parts), mine in zip(accumulators, own, strict=True):
+            memref.CopyOp(mine, slice_at(parts, 0, *numbers))
+            total.replace_all_uses_with(mine)
+
+    with ir.InsertionPoint(op), op.location:
+        forall([group.groups], rows)
+    for total, _ in accumulators:
         made_first = defining(total)
         assert made_first is not None, "accumulators are allocated"
         made_first.erase()

@@ -241,7 +241,7 @@ class _Row:
 def _viewed(op: ir.Operation) -> ir.Operation:
     """A view whose source has changed its memory space or layout: with the type that follows."""
     source, old = ir.MemRefType(op.operands[0].type), ir.MemRefType(op.results[0].type)
-    if source.memory_space == old.memory_space:
+    if str(source.memory_space) == str(old.memory_space):  # an attribute, or None
         return op
     kind = ir.MemRefType.get(
         old.shape, old.element_type, layout=old.layout, memory_space=source.memory_space

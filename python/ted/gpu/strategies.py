@@ -22,8 +22,9 @@ from ted.gpu.loop_strategies import NESTS, POINT_LOOPS
 from ted.gpu.piece_strategies import PIECES
 from ted.gpu.sites import Site, hoist_buffers, is_around_kernels, is_of_the_host
 from ted.gpu.strided_footprints import footprints_of
-from ted.mlir import arith, ir
+from ted.mlir import arith, ir, memref
 from ted.mlir.dependences import Dependences
+from ted.mlir.generic import generic_of
 from ted.mlir.locations import source_location
 from ted.mlir.queries import functions, operations
 from ted.mlir.strategies import (
@@ -145,13 +146,32 @@ def _start(site: Site) -> Any:
 
 
 def _host_copy(site: Site) -> Any:
-    if site.op.name != "memref.copy" or not all(map(is_dense, site.op.operands)):
+    is_copy = site.op.name == "memref.copy" or _yields_only(site.op)
+    if not is_copy or not all(map(is_dense, site.op.operands)):
         return Declined("no copy of dense memory")
     return Declined("inside of a condition") if site.is_conditional else Plain()
 
 
-def _copy_to_itself(site: Site, _: Plain) -> list[ir.Operation]:
-    return [site.op] if site.op.operands[0] == site.op.operands[1] else []
+def _yields_only(op: ir.Operation) -> bool:
+    """Whether an operation puts the elements of one piece of memory into another, as they are."""
+    generic = generic_of(op)
+    if generic is None or len(generic.inputs) != 1 or len(op.operands) != 2:
+        return False
+    is_first = list(generic.yielded) == [generic.body.arguments[0]]
+    one, other = generic.maps
+    return is_first and one == other == ir.AffineMap.get_identity(generic.rank)
+
+
+def _copy(site: Site, _: Plain) -> None:
+    source, target = site.op.operands
+    if site.op.name != "memref.copy" and source != target:
+        memref.CopyOp(source, target)
+
+
+def _no_copy(site: Site, _: Plain) -> list[ir.Operation]:
+    """What is no copy of the host: one to itself, or what became one."""
+    is_own = site.op.operands[0] == site.op.operands[1]
+    return [site.op] if is_own or site.op.name != "memref.copy" else []
 
 
 def _host(site: Site) -> Any:
@@ -187,7 +207,7 @@ def _stays(*_: Any) -> tuple[()]:
 TABLE = (
     Strategy("start", _start, _build_nothing),
     *PIECES,
-    Strategy("host_copy", _host_copy, _build_nothing, _copy_to_itself),
+    Strategy("host_copy", _host_copy, _copy, _no_copy),
     FINISHED,
     *BOXES,
     *POINT_LOOPS,

@@ -39,13 +39,19 @@ def _consumer(op: ir.Operation) -> ir.Operation | None:
     if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
         return None
     inner = {use.owner.operation for use in op.results[0].uses}
-    users = {use.owner.operation for use in op.operands[0].uses} - {op}
+    users = {use.owner.operation for use in op.operands[0].uses} - {op, *_fills(op.operands[0])}
     sums = {o for o in inner if MARK in o.attributes}
     if len(users) != 1 or len(sums) != 1 or {o.name for o in inner - sums} - {"linalg.fill"}:
         return None
     consumer = users.pop()
     is_generic = consumer.name == "linalg.generic" and consumer.block == op.block
     return consumer if is_generic and _can_expand(consumer, op.operands[0]) else None
+
+
+def _fills(memory: ir.Value) -> list[ir.Operation]:
+    """The fills of all of some memory."""
+    users = (use.owner.operation for use in memory.uses)
+    return [op for op in users if op.name == "linalg.fill"]
 
 
 def _can_expand(op: ir.Operation, accumulator: ir.Value) -> bool:
@@ -97,12 +103,14 @@ def _expand(op: ir.Operation, consumer: ir.Operation) -> None:
     set_reductions(consumer, [False] * rank)
     for k, operand in enumerate(operands):
         consumer.operands[k] = operand
-    with ir.InsertionPoint(op), op.location:
-        new = memref.AllocOp(ir.MemRefType(expanded.type), [], []).result
-    expanded.replace_all_uses_with(new)
-    op.erase()
     owner = accumulator.owner
     assert not isinstance(owner, ir.Block), "the accumulator is a buffer"
+    with ir.InsertionPoint(owner.operation), op.location:
+        new = memref.AllocOp(ir.MemRefType(expanded.type), [], []).result
+    expanded.replace_all_uses_with(new)
+    for fill in _fills(accumulator):
+        fill.operands[1] = new
+    op.erase()
     owner.operation.erase()
 
 

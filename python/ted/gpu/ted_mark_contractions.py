@@ -1,8 +1,8 @@
-"""`ted-mark-contractions`: find contractions on tensors and claim them for their kernels.
+"""`ted-mark-contractions`: find contractions and claim them for their kernels.
 
 Before: named matrix products and convolutions, and generics that sum products of anything.
 After: `linalg.generic {ted.contraction}` with a body `out + a * b`; element-wise work in its
-factors stands before it as maps. What has the mark is not fused into loops over rows. Factors of
+factors stands before it as maps. Factors of
 16 bits keep their type, and the body extends them: tensor cores take them as they are.
 """
 
@@ -19,7 +19,7 @@ from ted.records import dataclass
 
 @dataclass(frozen=True)
 class TedMarkContractions:
-    """Mark every contraction; unlike on the CPU, the kernel is chosen when layouts are known."""
+    """Mark every contraction; its kernel is chosen later."""
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""

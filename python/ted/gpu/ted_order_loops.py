@@ -29,8 +29,8 @@ class TedOrderLoops:
 def _places(op: ir.Operation) -> list[int]:
     """Where in the result each loop stands; empty where there is no single answer."""
     generic = Generic(op)
-    if not generic.is_map or not len(op.results):
-        return []  # without results it works on memory, and its order was chosen before
+    if not generic.is_map:
+        return []
     first, *others = generic.maps[generic.count_inputs :]
     if not first.is_permutation or any(m != first for m in others):
         return []

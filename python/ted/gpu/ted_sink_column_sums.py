@@ -3,15 +3,18 @@
 Before: `%db = sum over i of dy[i, j]`, then the rows of `%dx`, then the return of both
 After: the rows first, then `%db` in front of the return
 
-What stands between operations over the same rows, and reads what they make, keeps them apart: a
+What stands between equations over the same rows, and reads what they make, keeps them apart: a
 loop over rows would have to come before it and after it.
 """
 
 from __future__ import annotations
 
+from ted.linalg.equation_groups import EQUATION, SCAN
+from ted.linalg.loop_order import loop_order
+from ted.linalg.subdomain import from_compute
+from ted.linalg.unit_dims import without_unit_iterations
 from ted.mlir import ir
-from ted.mlir.generic import generic_of
-from ted.mlir.queries import count_inputs, functions, users_in
+from ted.mlir.queries import functions, users_in
 from ted.records import dataclass
 
 
@@ -22,35 +25,32 @@ class TedSinkColumnSums:
     def run(self, module: ir.Module) -> None:
         """Rewrite every function."""
         for function in functions(module):
-            for op in reversed([o.operation for o in function.entry_block.operations]):
-                if _is_column_sum(op) and not _is_overwritten(op):
-                    user = _first_user(op)
-                    if user is not None:
-                        op.move_before(user)
+            block = function.entry_block
+            for op in reversed([o.operation for o in block.operations]):
+                if op.name == EQUATION and _is_column_sum(op) and not _is_overwritten(op):
+                    users = users_in(op, block)
+                    first = next(
+                        (o.operation for o in block.operations if o.operation in users), op
+                    )
+                    if first != op:
+                        op.move_before(first)
 
 
 def _is_column_sum(op: ir.Operation) -> bool:
-    generic = generic_of(op)
-    if generic is None or not len(op.results):
+    subdomain = without_unit_iterations(from_compute(op))
+    if subdomain.is_empty or not subdomain.reduction_dims or not subdomain.parallel_dims:
         return False
-    return generic.reductions[:1] == (True,) and not all(generic.reductions)
+    return loop_order(subdomain)[0] in subdomain.reduction_dims
 
 
 def _is_overwritten(op: ir.Operation) -> bool:
-    """Whether another operation takes what this one reads as its destination."""
+    """Whether another operation goes on from what this one reads."""
     return any(
-        use.owner.operation != op and _is_destination(use.owner.operation, use.operand_number)
+        use.owner.operation != op and _goes_on(use.owner.operation, use.operand_number)
         for operand in op.operands
         for use in operand.uses
     )
 
 
-def _is_destination(op: ir.Operation, operand: int) -> bool:
-    if op.name.startswith("linalg."):
-        return operand >= count_inputs(op)
-    return op.name in ("tensor.insert_slice", "tensor.insert", "scf.for", "scf.forall")
-
-
-def _first_user(op: ir.Operation) -> ir.Operation | None:
-    users = users_in(op, op.block)
-    return next((o.operation for o in op.block.operations if o.operation in users), None)
+def _goes_on(op: ir.Operation, operand: int) -> bool:
+    return op.name in (EQUATION, SCAN) and operand >= len(op.operands) - len(op.results)

@@ -263,7 +263,7 @@ def _check_is_on_memory(name: str, module: ir.Module) -> None:
         for value in (*block.arguments, *results):
             if isinstance(value.type, ir.RankedTensorType | ir.UnrankedTensorType):
                 raise PassFailed(
-                    f"{name}: works on memory, after ted-bufferize, got {value.type}",
+                    f"{name}: works on memory, after ted-emit-kernels, got {value.type}",
                     source_location(value.location),
                 )
 

@@ -34,7 +34,7 @@ class Pass(Protocol):
 class Row:
     """The package that holds a pass, and what the pass does, in one line.
 
-    For a pipeline, the function that gives its text. A pass `on_memory` comes after bufferization:
+    For a pipeline, the function that gives its text. A pass `on_memory` comes after emission:
     it would misunderstand operations on tensors, and is not run where there are any. One that
     `obeys` an attribute decides by it; others leave what asks for something, or are refused. One
     that `checks` changes nothing, so that there is nothing to verify after it.
@@ -115,7 +115,6 @@ PASSES: dict[str, Row] = {
     "ted-choose-loops": Row(
         "ted.cpu", "write the strategy of each operation that becomes loops", obeys=(STRATEGY,)
     ),
-    "ted-convert-foralls": Row("ted.cpu", "turn scf.forall into loops that are marked as parallel"),
     "ted-outline-kernels": Row("ted.cpu", "make functions of loop nests, equal ones one"),
     "ted-parallelize-kernels": Row(
         "ted.cpu", "cut kernels with much work into units that threads share", obeys=(THREADS,)
@@ -125,12 +124,6 @@ PASSES: dict[str, Row] = {
         "ted.cpu",
         "turn contractions and reads across rows into loops around tiles",
         obeys=(STRATEGY,),
-    ),
-    "ted-choose-rows": Row(
-        "ted.linalg", "write which operations share a loop over rows", obeys=(GROUP,)
-    ),
-    "ted-fuse-rows": Row(
-        "ted.linalg", "put operations over the same rows into one loop", obeys=(GROUP,)
     ),
     "ted-fuse-columns": Row(
         "ted.cpu", "let sums over rows advance inside the loop that makes the rows", obeys=(GROUP,)
@@ -155,12 +148,8 @@ PASSES: dict[str, Row] = {
         "ted.linalg", "make loops and linalg on memory of equations", obeys=(FORM, GROUP)
     ),
     "ted-lower-tensors": Row(
-        "ted.cpu", "give linalg on tensors, as other tools write it, memory", obeys=(GROUP,)
+        "ted.linalg", "give linalg on tensors, as other tools write it, memory", obeys=(FORM,)
     ),
-    "ted-pass-destinations": Row(
-        "ted.linalg", "write function results into memory that the caller provides"
-    ),
-    "ted-bufferize": Row("ted.linalg", "give tensors memory, and prove that values stay apart"),
     "ted-reuse-buffers": Row("ted.cpu", "maps write where they read what nothing reads later"),
     "ted-promote-buffers": Row("ted.cpu", "keep small buffers on the stack, within a budget"),
     "ted-convert-copies": Row("ted.cpu", "turn memref.copy into a linalg.generic"),
@@ -202,9 +191,11 @@ PASSES: dict[str, Row] = {
         "ted.gpu", "turn work on memrefs into GPU kernels", on_memory=True, obeys=(STRATEGY,)
     ),
     "ted-mark-contractions": Row(
-        "ted.gpu", "find contractions on tensors and claim them for their kernels"
+        "ted.gpu", "find contractions and claim them for their kernels", on_memory=True
     ),
-    "ted-order-loops": Row("ted.gpu", "run the loops of maps in the order of the result"),
+    "ted-order-loops": Row(
+        "ted.gpu", "run the loops of maps in the order of the result", on_memory=True
+    ),
     "ted-mask-boxes": Row(
         "ted.linalg", "turn equations over parts of boxes into boxes with masks", obeys=(FORM,)
     ),

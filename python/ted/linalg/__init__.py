@@ -1,4 +1,4 @@
-"""Equations -> `linalg` and loops on tensors, and tensors -> memory, for every target.
+"""Equations -> `linalg` and loops, on memory or on tensors, for every target.
 
 `ted.linalg` is what users call linear algebra by, too: those names are of `ted.frontend`, each
 loaded on first use, since passes and tools read this package without it.

@@ -24,6 +24,7 @@ from ted.linalg.slices import Operand, WrittenSlice
 from ted.linalg.subdomain import Subdomain
 from ted.math.narrow_floats import computed
 from ted.mlir import arith, ir
+from ted.mlir.queries import constant_of
 from ted.mlir.scalars import constant, element_type, is_float, shape_of
 from ted.mlir.storage import empty, saved
 
@@ -48,13 +49,21 @@ def is_long_arg_reduction(subdomain: Subdomain) -> bool:
 def emit_arg_reduction(subdomain: Subdomain, target: WrittenSlice, results: Values) -> Values:
     """Apply the subdomain to the running results (value, index)."""
     extreme = replace(
-        subdomain, combiner=subdomain.combiner.removeprefix("arg"), inits=subdomain.inits[:1]
-    )
-    start = saved(target.of(results[0]))
+        subdomain, combiner=subdomain.combiner.removeprefix("arg"), inits=subdomain.inits[:1],
+        begins=subdomain.begins[:1],
+    )  # fmt: skip
+    start = None if _begins_without(subdomain) else saved(target.of(results[0]))
     (best,) = emit_generic(extreme, target, results[:1])
     place = _first_place(subdomain, target, target.of(best))
     index = _with_init(start, target.of(results[1]), target.of(best), place)
     return [best, target.back_into(index, results[1])]
+
+
+def _begins_without(subdomain: Subdomain) -> bool:
+    """Whether there is known to be no index to keep."""
+    begin = subdomain.begins[1] if subdomain.begins else None
+    number = None if begin is None else constant_of(begin)
+    return number is not None and number < 0
 
 
 def _first_place(subdomain: Subdomain, target: WrittenSlice, best: ir.Value) -> ir.Value:
@@ -89,19 +98,22 @@ def _attains(value: ir.Value, best: ir.Value) -> ir.Value:
 
 
 def _with_init(
-    start: ir.Value, index: ir.Value, final: ir.Value, place: ir.Value
+    start: ir.Value | None, index: ir.Value, final: ir.Value, place: ir.Value
 ) -> ir.Value:  # fmt: skip
-    """The index found, or that of init where init holds the extreme or no point was better."""
+    """The index found, or that of init where init, if it has one, holds the extreme or no point
+    was better."""
     dims = tuple(ir.AffineExpr.get_dim(k) for k in range(len(shape_of(place))))
-    ins = [Operand(v, dims) for v in (start, final, place)]
+    ins = [Operand(v, dims) for v in ((place,) if start is None else (start, final, place))]
     width = ir.IntegerType(element_type(place)).width
 
     def body(arguments: Sequence[ir.Value]) -> Values:
-        initial, extreme, found, old = arguments
+        *pair, found, old = arguments
         none = arith.CmpIOp(arith.CmpIPredicate.eq, found, constant(found.type, NONE[width])).result
-        real = arith.CmpIOp(arith.CmpIPredicate.sge, old, constant(old.type, 0)).result
-        keeps = arith.AndIOp(real, _attains(computed(initial), computed(extreme))).result
         wide = found if found.type == old.type else arith.ExtSIOp(old.type, found).result
+        if not pair:
+            return [arith.SelectOp(none, old, wide).result]
+        real = arith.CmpIOp(arith.CmpIPredicate.sge, old, constant(old.type, 0)).result
+        keeps = arith.AndIOp(real, _attains(*map(computed, pair))).result
         return [arith.SelectOp(arith.OrIOp(none, keeps).result, old, wide).result]
 
     rank = range(len(dims))

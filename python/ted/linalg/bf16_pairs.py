@@ -116,16 +116,13 @@ def _are_neighbours(products: Products, side: int, count: int) -> bool:
 def _lies_in_pairs(value: ir.Value) -> bool:
     """Whether neighbours of the last dim are such in memory, and its rows whole pairs apart.
 
-    A slice lies as what it is cut out of, whose last dim it has.
+    A tensor will lie as a whole.
     """
-    cut = defining(value, "tensor.extract_slice")
-    if cut is None:
+    if not is_memory(value):
         return True
-    *_, size = ir.DenseI64ArrayAttr(cut.attributes["static_sizes"])
-    *_, step = ir.DenseI64ArrayAttr(cut.attributes["static_strides"])
-    source = cut.operands[0]
-    has_rows = step == 1 and size == shape_of(value)[-1] and shape_of(source)[-1] % 2 == 0
-    return has_rows and _lies_in_pairs(source)
+    *rows, last = ir.MemRefType(value.type).get_strides_and_offset()[0]
+    unknown = ir.ShapedType.get_dynamic_stride_or_offset()
+    return last == 1 and unknown not in rows and not any(stride % 2 for stride in rows)
 
 
 def _gap(products: Products, side: int, order: tuple[int, ...]) -> int:

@@ -22,7 +22,7 @@ from ted.mlir.scalars import element_type
 from ted.mlir.semiring import ADDITIONS, MULTIPLICATIONS
 from ted.records import dataclass
 
-# Discardable attribute by which the step before bufferization claims an op for the vector route.
+# Discardable attribute by which an op is claimed for the vector route, or for its kernel.
 MARK = "ted.contraction"
 ELEMENT_BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8}
 

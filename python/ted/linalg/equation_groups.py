@@ -12,12 +12,14 @@ from dataclasses import field
 from math import prod
 
 from ted.domain.linear import dot, term
+from ted.linalg.arg_reductions import is_long_arg_reduction
 from ted.linalg.branches import tested_condition
 from ted.linalg.contraction_forms import why_no_sum_of_products
 from ted.linalg.contractions import dense_strides
 from ted.linalg.loop_order import loop_order
 from ted.linalg.padded_kernels import Padded, padded_factor
-from ted.linalg.scan_steps import parts_read
+from ted.linalg.sliced_dims import parts_read, rows_written
+from ted.linalg.strategies import POINTS, is_of_boxes
 from ted.linalg.subdomain import Subdomain, from_compute
 from ted.linalg.unit_dims import without_unit_iterations
 from ted.machine import Cpu
@@ -27,7 +29,7 @@ from ted.mlir.locations import user_name
 from ted.mlir.queries import defining
 from ted.mlir.scalars import byte_width, element_type, shape_of
 from ted.mlir.semiring import MULTIPLICATIONS
-from ted.mlir.strategies import wishes_of
+from ted.mlir.strategies import FORM, asked_for, wishes_of
 from ted.records import dataclass
 
 MOST_MEMBERS = 64
@@ -125,11 +127,14 @@ class Candidates:
 
     block: ir.Block
     cpu: Cpu
+    gpu: bool = False
     equations: dict[ir.Operation, Subdomain] = field(default_factory=dict)
     position: dict[ir.Operation, int] = field(default_factory=dict)
     # Why an equation has no rows; how many leading dims the others have as rows.
     rowless: dict[ir.Operation, str] = field(default_factory=dict)
     depth: dict[ir.Operation, int] = field(default_factory=dict)
+    # How many dims the last equation of a group may have as rows, whose result nobody reads there.
+    last: dict[ir.Operation, int] = field(default_factory=dict)
     padded: dict[ir.Operation, Padded] = field(default_factory=dict)
     tested: set[ir.Operation] = field(default_factory=set)
     taken: set[ir.Operation] = field(default_factory=set)
@@ -153,7 +158,7 @@ class Candidates:
             if isinstance(rows, str):
                 self.rowless[op] = rows
             else:
-                self.depth[op] = rows
+                self.depth[op], self.last[op] = rows
 
     def producers(self, op: ir.Operation) -> set[int]:
         """Where the equations are whose results an equation uses."""
@@ -164,29 +169,48 @@ class Candidates:
         """The operations of the block that use a value, directly or in their regions."""
         return [top_of(use.owner.operation, self.block) for use in value.uses]
 
-    def _rows(self, op: ir.Operation, subdomain: Subdomain) -> int | str:
-        """How many leading dims index the result first and slice what is read; or why none."""
+    def _rows(self, op: ir.Operation, subdomain: Subdomain) -> tuple[int, int] | str:
+        """How many leading dims index the result first and slice what is read, and how many only
+        let each row have its own part of the result; or why none."""
         if subdomain.is_empty:
             return "it has no points"
         if fills_register_tiles(subdomain):
             return "it is a contraction"
-        if len(op.results) > 1:
+        if len(op.results) > 1 and not self.gpu:
             return "it has several results"
-        if op in self.tested:
+        if op in self.tested and not self.gpu:
             return "a condition is tested in front of its points"
-        if defining(init_of(op.results[0]), *_STARTS) is None and not goes_on(op.results[0]):
+        if any(defining(init_of(r), *_STARTS) is None and not goes_on(r) for r in op.results):
             return "it starts from a copy"
         if _is_across(subdomain, self.cpu):
             return "it reads or writes across rows, in tiles"
-        shape, depth = [n for n in shape_of(op.results[0]) if n != 1], 0
+        last = self._leading(subdomain)
         write = short(subdomain.write, op.results[0])
-        for dim, expr in enumerate(write):
-            if not _is_dim(expr, dim) or subdomain.extents[dim] != shape[dim]:
-                break
-            if dim in dims_used(*write[dim + 1 :]) or parts_read(subdomain, dim) is None:
-                break
-            depth += 1
-        return depth or "no parallel loop indexes its results first"
+        shape = [n for n in shape_of(op.results[0]) if n != 1]
+        last = min(last, rows_written(subdomain, write, shape))
+        if not last:
+            return "no parallel loop indexes its results first"
+        if self.gpu and _asks_for_points(op):
+            return "it asks for its points"
+        if self.gpu and not is_of_boxes(subdomain, last):  # nor at fewer rows, which are whole
+            return "it takes several operations"
+        dims = zip(write, shape, range(last), subdomain.extents, strict=False)
+        alone = [_is_dim(e, k) and size == extent for e, size, k, extent in dims]
+        return 0 if len(op.results) > 1 else (*alone, False).index(False), last
+
+    def _leading(self, subdomain: Subdomain) -> int:
+        """How many leading dims are parallel, and slice what is read."""
+        found = (
+            subdomain.iterators[k] == "parallel"
+            and parts_read(subdomain, k, may_count=self.gpu) is not None
+            for k in range(subdomain.rank)
+        )
+        return next((k for k, fits in enumerate(found) if not fits), subdomain.rank)
+
+
+def _asks_for_points(op: ir.Operation) -> bool:
+    wish = asked_for(op, FORM)
+    return wish is not None and wish["name"] == POINTS
 
 
 def fills_register_tiles(subdomain: Subdomain) -> bool:
@@ -215,7 +239,7 @@ def grow(
     root: ir.Operation, table: Candidates, among: Collection[ir.Operation] | None = None
 ) -> EquationGroup:
     """The root with all that may join it, or with those of `among` that may."""
-    group = EquationGroup([root], table.depth[root])
+    group = EquationGroup([root], table.last[root])
     waiting = table.producers(root)  # the last one first, so that its users have been looked at
     order = list(table.position)
     while waiting:
@@ -238,6 +262,25 @@ def grow(
     ranks = [table.equations[m].rank for m in group.members]
     group.depth = max(1, min(group.depth, max(ranks[0], min(ranks)) - 1))
     return group
+
+
+def is_map(group: EquationGroup, table: Candidates) -> bool:
+    """Whether all members have the same points, and read each other's results at their own."""
+    members = [table.equations[op] for op in group.members]
+    if any(m.reduction_dims for m in members) or len({m.extents for m in members}) > 1:
+        return False
+    made: dict[ir.Value, list[ir.AffineExpr]] = {}
+    for op in group.members:
+        made.update((r, short(table.equations[op].write, r)) for r in op.results)
+    reads = [r for m in members for r in m.reads if r is not None and r.tensor in made]
+    return all(short(r.subscripts, r.tensor) == made[r.tensor] for r in reads)
+
+
+def is_single(group: EquationGroup, table: Candidates) -> bool:
+    """Whether a group is one operation, which needs no loop over rows of its own."""
+    if len(group.members) > 1:
+        return False
+    return not (table.gpu and is_long_arg_reduction(table.equations[group.members[0]]))
 
 
 def why_no_root(op: ir.Operation, table: Candidates) -> str | None:

@@ -1,7 +1,7 @@
 """Subdomains over a whole box, written to a strided rectangle -> `linalg.generic` on slices.
 
-Before: a subdomain.  After: `tensor.extract_slice` of operands and of the running result,
-`linalg.generic`, `tensor.insert_slice` (which bufferization turns into work in place).
+Before: a subdomain.  After: slices of operands and of the running result, `linalg.generic`; of
+tensors, `tensor.insert_slice` too.
 """
 
 from __future__ import annotations
@@ -33,13 +33,21 @@ def emit_generic(subdomain: Subdomain, target: WrittenSlice, results: Values) ->
         for kind in kinds
     ]
     slices = [target.of(r) for r in results]
-    started = [cast_tensor(s, t, widened) for s, t in zip(slices, totals, strict=True)]
+    begins = subdomain.begins or (None,) * len(results)
+    started = [_started(*one) for one in zip(slices, totals, begins, strict=True)]
     finished = _generic(subdomain, target, started)
     rounded = [
         cast_tensor(f, kind, narrowed, into=s)
         for f, kind, s in zip(finished, kinds, slices, strict=True)
     ]
     return [target.back_into(part, r) for part, r in zip(rounded, results, strict=True)]
+
+
+def _started(part: ir.Value, total: ir.Type, begin: ir.Value | None) -> ir.Value:
+    """A part of a result as totals of a type, from what it is everywhere if that is known."""
+    if begin is None or element_type(part) == total:
+        return cast_tensor(part, total, widened)
+    return filled(empty(shape_of(part), total, part), widened(begin, total))
 
 
 def _generic(subdomain: Subdomain, target: WrittenSlice, outs: Values) -> Values:

@@ -2,8 +2,7 @@
 
 Two running results that start from one value would have to be copied apart by bufferization;
 upstream CSE merges equal ones again, so each carries a number of its own, which keeps them
-different. Bufferization also writes the next piece of one tensor before it copies the first piece
-for another one: right, but no proof of `memory_origins` sees that it is.
+different.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ def unshare_starts(module: ir.Module) -> None:
     for op in reversed(operations(module.operation, "ted.compute")):  # what follows starts from it
         if all(str(kind) == '"parallel"' for kind in ir.ArrayAttr(op.attributes["iterators"])):
             pieces = [use for use in op.results[0].uses if _is_next_piece(use)]
-            _one_for_each(op, pieces, at_users=False)
+            _one_for_each(op, pieces)
     # Fills first: their copies are new users of empty tensors.
     for name in _STARTS:
         for op in _starts(module, name):
-            _one_for_each(op, list(op.results[0].uses), at_users=False)
+            _one_for_each(op, list(op.results[0].uses))
 
 
 def _is_next_piece(use: ir.OpOperand) -> bool:
@@ -44,23 +43,11 @@ def _is_next_piece(use: ir.OpOperand) -> bool:
     return user.name == "ted.compute" and use.operand_number == len(user.operands) - 1
 
 
-def split_starts(module: ir.Module) -> None:
-    """Give each operation and loop that starts in an empty tensor one of its own, before itself.
-
-    Values without anything in common would take turns in its memory.
-    """
-    for empty in _starts(module, "tensor.empty"):
-        users = [u for u in empty.results[0].uses if u.owner.name.startswith(("linalg.", "scf."))]
-        _one_for_each(empty, users, at_users=True)
-    number_starts(module)
-
-
-def _one_for_each(op: ir.Operation, uses: Sequence[ir.OpOperand], *, at_users: bool) -> None:
-    """Give all uses but one a copy of their own: before the user, in its loop, or before `op`."""
+def _one_for_each(op: ir.Operation, uses: Sequence[ir.OpOperand]) -> None:
+    """Give all uses but one a copy of their own."""
     for use in uses[1:]:
-        user = use.owner.operation
-        copy = op.clone(ir.InsertionPoint(user if at_users else op))
-        user.operands[use.operand_number] = copy.operation.results[0]
+        copy = op.clone(ir.InsertionPoint(op))
+        use.owner.operation.operands[use.operand_number] = copy.operation.results[0]
 
 
 def number_starts(module: ir.Module) -> None:

@@ -7,26 +7,33 @@ loop, turn after turn, it is not: there each reads at its own place, or at its r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import prod
 
 from ted.errors import PassFailed
 from ted.linalg.subdomain import Read, Subdomain
 from ted.mlir import ir
+from ted.mlir.aliasing import whole
 from ted.mlir.locations import source_location, user_name
 from ted.mlir.scalars import shape_of
 
+Written = Mapping[ir.Value, "ir.Value | None"]
+
 
 def check_reads(
-    subdomain: Subdomain, at_data: Iterable[ir.Value], written: Collection[ir.Value], depth: int
+    subdomain: Subdomain, at_data: Iterable[ir.Value], written: Written, depth: int
 ) -> None:
-    """Check an equation on memory, in `depth` loops of a kernel that writes some memory.
+    """Check an equation on memory, in `depth` loops of a kernel that writes some memory: by the
+    view that is given for it, at the row of a turn, or at other places where there is None.
 
     Raises: PassFailed for memory that the kernel writes, and the equation reads elsewhere.
     """
-    reads = [r for r in subdomain.reads if r is not None and r.tensor in written]
-    if any(memory in written for memory in at_data) or not all(
-        _is_at_row(read, depth) and (read.tensor not in subdomain.inits or _is_own(subdomain, read))
+    own = {whole(init) for init in subdomain.inits}
+    reads = [r for r in subdomain.reads if r is not None and whole(r.tensor) in written]
+    if any(whole(memory) in written for memory in at_data) or not all(
+        is_at_row(read.subscripts, depth)
+        and read.tensor == written[whole(read.tensor)]
+        and (whole(read.tensor) not in own or _is_own(subdomain, read))
         for read in reads
     ):
         raise _refusal(subdomain.location)
@@ -37,12 +44,13 @@ def check_steps(read: Iterable[ir.Value], written: Collection[ir.Value], at: ir.
 
     Raises: PassFailed for memory that the steps write.
     """
-    if any(memory in written for memory in read):
+    if any(whole(memory) in written for memory in read):
         raise _refusal(at)
 
 
-def _is_at_row(read: Read, depth: int) -> bool:
-    return list(read.subscripts[:depth]) == [ir.AffineExpr.get_dim(k) for k in range(depth)]
+def is_at_row(subscripts: Sequence[ir.AffineExpr], depth: int) -> bool:
+    """Whether an access begins with the numbers of the turns of `depth` loops."""
+    return list(subscripts[:depth]) == [ir.AffineExpr.get_dim(k) for k in range(depth)]
 
 
 def _is_own(subdomain: Subdomain, read: Read) -> bool:

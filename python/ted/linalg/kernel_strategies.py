@@ -14,15 +14,13 @@ from ted.linalg.equation_groups import (
     SCAN,
     Candidates,
     EquationGroup,
-    grow,
     init_of,
     short,
-    why_no_root,
 )
 from ted.linalg.loop_order import loop_order
 from ted.linalg.padded_kernels import Blocks, padded_blocks, wrong_size
 from ted.linalg.rounded_totals import TotalBlocks, contractions_of, total_blocks
-from ted.linalg.shared_rows import ALONE, ROWS, Growth, Rows, shared_rows
+from ted.linalg.shared_rows import ALONE, ROWS, Rows, shared_rows
 from ted.linalg.subdomain import Subdomain
 from ted.machine import Cpu
 from ted.mlir import ir
@@ -81,28 +79,19 @@ class Decisions:
     sums: frozenset[ir.Operation]  # over rows, and nothing else
 
 
-def decide(block: ir.Block, cpu: Cpu) -> Decisions:
-    """The kernels of a block; each recurrence is one by itself.
+def decide(block: ir.Block, cpu: Cpu, gpu: bool = False) -> Decisions:
+    """The kernels of a block; each recurrence is one by itself. `gpu`: as one computes them.
 
     Raises: ScheduleError for a `ted.group` that does not fit.
     """
-    table = Candidates(block, cpu)
+    table = Candidates(block, cpu, gpu)
     check_is_seen(block.owner.operation, table.equations, GROUP)
-    groups, places = shared_rows(list(table.equations), _growth(table))
+    groups, places = shared_rows(table)
     sites = [Site(op, found, table) for op, found in zip(table.equations, places, strict=True)]
-    choices = [(site.op, choose(TABLE, site, GROUP)) for site in sites]
+    rows = GPU_TABLE if gpu else TABLE
+    choices = [(site.op, choose(rows, site, GROUP)) for site in sites]
     sums = frozenset(site.op for site in sites if _is_column_sum(site))
     return Decisions(choices, _kernels(table, choices, groups), sums)
-
-
-def _growth(table: Candidates) -> Growth[EquationGroup]:
-    return Growth(
-        table.position, table.taken, table.apart, "equations",
-        why_no_root=lambda op: why_no_root(op, table),
-        grow=lambda op, among: grow(op, table, among),
-        is_single=lambda group: len(group.members) == 1,
-        why_no_group=lambda _: None,
-    )  # fmt: skip
 
 
 def note(decisions: Decisions) -> None:
@@ -205,3 +194,5 @@ TABLE = (
     ),
     Strategy(ALONE, lambda _: Plain(), lambda *_: None),
 )
+# Blocks and sums over rows are what caches of a CPU want.
+GPU_TABLE = tuple(row for row in TABLE if row.name in (ROWS, ALONE))

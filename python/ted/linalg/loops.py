@@ -1,9 +1,8 @@
-"""A subdomain over any set of points -> loops on tensors with exact bounds.
+"""A subdomain over any set of points -> loops with exact bounds.
 
 Before: a subdomain on a triangle, with divisions in its subscripts, or with a write at data.
-After: `scf.for` from `affine.max` to `affine.min`, `tensor.extract` and `tensor.insert` carried
-through the loops (bufferization makes them loads and stores in place). Trailing reduction loops
-carry the total as a scalar.
+After: `scf.for` from `affine.max` to `affine.min`, loads and stores; of tensors, `tensor.extract`
+and `tensor.insert` that loops carry. Trailing reduction loops carry the total as a scalar.
 """
 
 from __future__ import annotations

@@ -20,10 +20,12 @@ from ted.linalg.equation_groups import (
     top_of,
 )
 from ted.linalg.generics import filled
+from ted.linalg.kernel_proofs import is_at_row
 from ted.linalg.kernel_strategies import Kernel
 from ted.linalg.subdomain import Read, Start, from_compute
 from ted.linalg.unit_dims import collapse, expand, reshaped, without_unit_iterations
 from ted.mlir import func, ir, memref
+from ted.mlir.aliasing import whole
 from ted.mlir.locations import user_name
 from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type, shape_of
@@ -113,7 +115,7 @@ class Places:
     def copy(self, value: ir.Value, memory: ir.Value) -> None:
         """Copy a tensor to memory, which has it from here on."""
         memref.CopyOp(self.of(value), memory)
-        self._held[memory] = self.named(value)
+        self._held[whole(memory)] = self.named(value)
 
     def named(self, value: ir.Value) -> ir.Value:
         """The tensor that one is another name of."""
@@ -129,7 +131,7 @@ class Places:
         memory = self.memory[result]
         if self._goes_on.get(result):
             self._check(memory, self.named(init_of(result)))
-        self._held[memory] = result
+        self._held[whole(memory)] = result
         return memory
 
     def of(self, value: ir.Value) -> ir.Value:
@@ -147,7 +149,7 @@ class Places:
 
     def _check(self, memory: ir.Value, value: ir.Value) -> None:
         """A proof of what was decided: memory has what is read."""
-        held = self._held.setdefault(memory, value)
+        held = self._held.setdefault(whole(memory), value)
         if held != value:
             was, now = (user_name(v.owner.location) if isinstance(v, ir.OpResult) else str(v)
                         for v in (value, held))  # fmt: skip
@@ -274,7 +276,8 @@ def _is_before(
             not subdomain.reduction_dims and not subdomain.domain and not read.guard
             and not subdomain.writes_at_data and read.subscripts == subdomain.write
         )  # fmt: skip
-    dims = [ir.AffineExpr.get_dim(k) for k in range(len(kernel.blocks))]
-    members = list(kernel.members)
-    is_row = short(read.subscripts, read.tensor)[: len(kernel.blocks)] == dims
-    return is_row and members.index(reader) < members.index(writer)
+    members, depth = list(kernel.members), len(kernel.blocks)
+    written = without_unit_iterations(from_compute(writer)).write
+    is_row = is_at_row(short(read.subscripts, read.tensor), depth)
+    is_own = is_row and is_at_row(short(written, writer.results[0]), depth)
+    return is_own and members.index(reader) < members.index(writer)

@@ -22,6 +22,7 @@ from ted.linalg.subdomain import Constraint, Read
 from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used, down, linear, substitute
 from ted.mlir.affine_ranges import value_range
+from ted.mlir.aliasing import whole
 from ted.mlir.queries import defining, is_inside
 from ted.mlir.scalars import constant, element_type, shape_of
 from ted.mlir.storage import empty
@@ -69,8 +70,8 @@ class Paddings:
         return Read(self.made[key], tuple(ir.AffineExpr.get_dim(d) for d in used))
 
     def forget(self, written: Collection[ir.Value]) -> None:
-        """Forget copies of memory that is written from here on."""
-        self.made = {key: copy for key, copy in self.made.items() if key[0] not in written}
+        """Forget copies of memory that is written from here on, by whatever view."""
+        self.made = {key: copy for key, copy in self.made.items() if whole(key[0]) not in written}
 
     def _place(self, source: ir.Value) -> ir.InsertionPoint:
         """Where a copy is made."""

@@ -1,4 +1,4 @@
-"""The stages that every target begins with: equations, and linalg on tensors."""
+"""The stage that every target begins with: equations."""
 
 from __future__ import annotations
 
@@ -36,13 +36,3 @@ def equations(
 
 
 EQUATIONS = equations()
-LINALG = Stage(
-    "linalg",
-    (Step("convert-ted-to-linalg", "tiling and bufferization know linalg, not ted"),),
-)
-
-DESTINATIONS = Step(
-    "ted-pass-destinations",
-    "before any CSE, which would merge the starts of two results",
-)
-CLEAN = Step("func.func(canonicalize,cse)", "equal slices and paddings become one")

@@ -35,11 +35,11 @@ def taken_over(function: func.FuncOp) -> dict[int, int]:
     return dict(zip(pairs[::2], pairs[1::2], strict=True))
 
 
-def set_type(function: func.FuncOp, results: list[ir.Type]) -> None:
+def set_type(function: func.FuncOp) -> None:
     """The type follows from the arguments, whose memory is that of no other one."""
     kinds = [a.type for a in function.entry_block.arguments]
     attributes = function.operation.attributes
-    attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kinds, results))
+    attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kinds, []))
     noalias, nothing = ir.Attribute.parse("{llvm.noalias}"), ir.Attribute.parse("{}")
     attributes["arg_attrs"] = ir.ArrayAttr.get(
         [noalias if isinstance(kind, ir.MemRefType) else nothing for kind in kinds]

@@ -13,7 +13,7 @@ from math import ceil, prod
 
 from ted.linalg.contraction_forms import is_contraction
 from ted.linalg.equation_groups import EQUATION, Candidates, short
-from ted.linalg.scan_steps import parts_read
+from ted.linalg.sliced_dims import parts_read
 from ted.mlir import ir
 from ted.mlir.matrix_registers import SIDE
 from ted.mlir.queries import defining

@@ -14,19 +14,9 @@ from dataclasses import replace
 from ted.linalg.outer_reads import are_own_loads, of_slice, own_reads
 from ted.linalg.rolling_buffers import Beginning, beginning
 from ted.linalg.scan_bodies import ScanBody, StepEquation
-from ted.linalg.scan_steps import (
-    Fixed,
-    StaticTime,
-    Time,
-    at_time,
-    only_at,
-    put_at,
-    reads_sliced,
-    slice_at,
-    with_slice,
-    without,
-    without_dim,
-)
+from ted.linalg.scan_steps import Fixed, StaticTime, Time, at_time, only_at
+from ted.linalg.sliced_dims import reads_sliced
+from ted.linalg.slices import put_at, slice_at, with_slice, without
 from ted.linalg.storage_folding import Window, on_windows
 from ted.linalg.subdomain import Subdomain
 from ted.linalg.timestamps import with_timestamp
@@ -213,10 +203,10 @@ class SlicesInStep(Histories):
             return subdomain, fixed
         at = timestamp.dim
         if isinstance(self.time, StaticTime):
-            bare = without_dim(subdomain, at)
+            bare = subdomain.without_dim(at)
         else:
             sliced = reads_sliced(subdomain, at, self.time.count)
             if sliced is None:
                 return subdomain, (*fixed, (at, self.time.count))
-            bare = without_dim(sliced, at)
+            bare = sliced.without_dim(at)
         return bare, tuple((d - (d > at), value) for d, value in fixed)

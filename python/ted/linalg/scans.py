@@ -1,4 +1,4 @@
-"""`ted.scan` on tensors -> loops over time whose body is one step of the recurrence.
+"""`ted.scan` -> loops over time whose body is one step of the recurrence.
 
 Before: `"ted.scan"(%init) ({ ... %h1 = "ted.compute"(%h0, ...) ... })`
 After: an `scf.for` over each stretch of time in which every guard on the time alone is decided; the

@@ -7,6 +7,7 @@ and the map then starts at zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from ted.linalg.subdomain import Read, Subdomain
 from ted.mlir import ir
@@ -15,6 +16,8 @@ from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import shape_of
 from ted.mlir.storage import Offset, is_memory, part, with_part
 from ted.records import dataclass
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,23 @@ def along(
     return offsets, sizes, [1] * len(shape)
 
 
+def slice_at(source: ir.Value, axis: int, at: Offset) -> ir.Value:
+    """The tensor at one place of a dim, without the dim."""
+    shape = shape_of(source)
+    kept = [k for k in range(len(shape)) if k != axis]
+    return extract_slice(source, *along(shape, axis, at), kept)
+
+
+def put_at(part: ir.Value, whole: ir.Value, axis: int, at: Offset) -> ir.Value:
+    """The inverse of `slice_at`, which of memory is written in place."""
+    return whole if is_memory(whole) else with_slice(part, whole, axis, at)
+
+
+def with_slice(part: ir.Value, whole: ir.Value, axis: int, at: Offset) -> ir.Value:
+    """A tensor, or memory, with another slice."""
+    return insert_slice(part, whole, *along(shape_of(whole), axis, at))
+
+
 def _is_known(offsets: Sequence[Offset]) -> bool:
     return all(isinstance(offset, int) for offset in offsets)
 
@@ -141,3 +161,8 @@ def written_slice(subdomain: Subdomain) -> WrittenSlice | None:
         strides=tuple(max(a[1], 1) for a in alone if a is not None),
         dims=tuple(dims),
     )
+
+
+def without(items: tuple[Item, ...], at: int) -> tuple[Item, ...]:
+    """A tuple without one of its items."""
+    return (*items[:at], *items[at + 1 :])

@@ -13,7 +13,8 @@ from itertools import groupby
 
 from ted.linalg.rolling_buffers import written
 from ted.linalg.scan_bodies import ScanBody, StepEquation
-from ted.linalg.scan_steps import DynamicTime, Time, put_at, slice_at, within, without
+from ted.linalg.scan_steps import DynamicTime, Time, within
+from ted.linalg.slices import put_at, slice_at, without
 from ted.linalg.storage_folding import Window, on_windows
 from ted.linalg.subdomain import Subdomain
 from ted.linalg.uniform_choices import (

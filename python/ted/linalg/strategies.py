@@ -102,12 +102,29 @@ def lower_equation(subdomain: Subdomain, paddings: Paddings) -> tuple[Values, Ch
     return reshaped(collapsed(site.results)), choice
 
 
+def is_of_boxes(subdomain: Subdomain, rows: int) -> bool:
+    """Whether an equation is computed by operations on all of a box of its result at a value of its
+    first dims, and no loops around them."""
+    subdomain = subdomain.tight()
+    if subdomain.is_empty:
+        return False
+    boxes = [box for part in residue_subdomains(subdomain) for box in frames(part)]
+    parts = [part for box in boxes for part in parts_of(box)]
+    if len(parts) != 1 or parts[0].points is not None:
+        return False
+    one = parts[0].subdomain
+    for _ in range(rows):
+        one = one.without_dim(0)
+    return written_slice(one) is not None
+
+
 def begun(subdomain: Subdomain) -> Subdomain:
     """Give memory the value that it starts with, here; then it has it."""
     for start in subdomain.starts:
         if start is not None and start.value is not None and 0 not in shape_of(start.memory):
             filled(collapse(start.memory), start.value)
-    return replace(subdomain, starts=(None,) * len(subdomain.starts))
+    begins = tuple(start and start.value for start in subdomain.starts)
+    return replace(subdomain, starts=(None,) * len(subdomain.starts), begins=begins)
 
 
 def refuse_form(op: ir.Operation, rule: str) -> None:
@@ -131,6 +148,7 @@ def _emit_contraction(site: Site, plan: Contraction) -> None:
     def emit(results: Values) -> Values:
         for box, dense in zip(site.boxes, plan.dense, strict=True):
             if isinstance(dense, Declined):
+                box = _later(box, plan.boxes)
                 results = _emit_parts(box, parts_of(box), results)
             else:
                 results = emit_contraction(dense, site.paddings, results)
@@ -151,7 +169,7 @@ def _emit_boxes(
     site: Site, boxes: list[Subdomain], split: Callable[[Subdomain], list[Part]]
 ) -> None:
     def emit(results: Values) -> Values:
-        for box in boxes:
+        for box in (_later(one, len(boxes)) for one in boxes):
             results = _emit_parts(box, split(box), results)
         return results
 
@@ -161,10 +179,15 @@ def _emit_boxes(
 def _emit_parts(subdomain: Subdomain, parts: list[Part], results: Values) -> Values:
     def emit(results: Values) -> Values:
         for part in parts:
-            results = _emit(part.subdomain, part.points, results)
+            results = _emit(_later(part.subdomain, len(parts)), part.points, results)
         return results
 
     return _once_rounded(subdomain, len(parts), results, emit)
+
+
+def _later(subdomain: Subdomain, count: int) -> Subdomain:
+    """A subdomain that is one of several: others may have written before."""
+    return subdomain if count == 1 else replace(subdomain, begins=())
 
 
 def _once_rounded(

@@ -80,6 +80,8 @@ class Subdomain:
     wishes: Wishes = ()  # what the operations that compute it carry, but for its form
     # Of results that are memory, where the subdomain is the first to write them.
     starts: tuple[Start | None, ...] = ()
+    # What all elements of a result are when the subdomain begins; None where that is not known.
+    begins: tuple[ir.Value | None, ...] = ()
     answers: Mapping[ir.Value, bool] = field(default_factory=dict)  # conditions of the body
 
     @property
@@ -126,6 +128,14 @@ class Subdomain:
             coordinates=tuple(new[len(self.write) : -1]),
             place=new[-1],
         )
+
+    def without_dim(self, dim: int) -> Subdomain:
+        """The subdomain without a dim that is 0, or that nothing uses."""
+        rest = [ir.AffineExpr.get_dim(k if k < dim else k - 1) for k in range(self.rank)]
+        exprs: list[Expr] = [*rest[:dim], ir.AffineExpr.get_constant(0), *rest[dim + 1 :]]
+        iterators = (*self.iterators[:dim], *self.iterators[dim + 1 :])
+        extents = (*self.extents[:dim], *self.extents[dim + 1 :])
+        return replace(self, iterators=iterators).substituted(exprs, extents)
 
     def cut(self, lower: tuple[int, ...], extents: tuple[int, ...]) -> Subdomain:
         """The part of the subdomain in a smaller box, its dims starting at 0 again."""

@@ -3,9 +3,9 @@
 Before: `"ted.compute"(%A, %B, %init)`, a sum of products
 After: the same with `ted.form = {name = "contraction", boxes = 1}`
 
-Nothing is lowered: `convert-ted-to-linalg` does what the attributes say. One that is there before
-stays. What is part of a step is decided at each of its times, and has none unless somebody wrote
-it.
+Nothing is lowered: `ted-emit-kernels` and `convert-ted-to-linalg` do what the attributes say. One
+that is there before stays. What is part of a step is decided at each of its times, and has none
+unless somebody wrote it.
 """
 
 from __future__ import annotations

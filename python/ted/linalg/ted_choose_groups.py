@@ -19,9 +19,10 @@ from ted.records import dataclass
 
 @dataclass(frozen=True)
 class TedChooseGroups:
-    """Write `ted.group`; `cpu` is that of `ted-emit-kernels`."""
+    """Write `ted.group`; the options are those of `ted-emit-kernels`."""
 
     cpu: str = DEFAULT
+    gpu: bool = False
 
     def run(self, module: ir.Module) -> None:
         """Annotate every equation that is no part of a step.
@@ -33,4 +34,4 @@ class TedChooseGroups:
             for result in op.results:
                 check_is_static(result)
         for function in functions(module):
-            note(decide(function.entry_block, named_cpu(self.cpu)))
+            note(decide(function.entry_block, named_cpu(self.cpu), self.gpu))

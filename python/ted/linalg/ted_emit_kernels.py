@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ted.linalg.branches import lower_with_branches
-from ted.linalg.equation_groups import EQUATION, SCAN, top_of
+from ted.linalg.equation_groups import EQUATION, SCAN, short, top_of
 from ted.linalg.generics import filled
-from ted.linalg.kernel_proofs import check_reads, check_steps
+from ted.linalg.kernel_proofs import check_reads, check_steps, is_at_row
 from ted.linalg.kernel_strategies import Kernel, decide, erase
 from ted.linalg.leaving import declare_condition
 from ted.linalg.loops import PARALLEL
@@ -23,9 +23,9 @@ from ted.linalg.memory_places import Places, short_shape, take_over
 from ted.linalg.padding import Paddings
 from ted.linalg.results_in_memory import check_results, set_type, taken_over
 from ted.linalg.rolling_buffers import Beginning, beginning, slices_shape, written
-from ted.linalg.scan_steps import in_block
 from ted.linalg.scan_strategies import Site, plan_scan, windows_of
 from ted.linalg.signs import drop_signs
+from ted.linalg.sliced_dims import in_block, with_counters, write_at
 from ted.linalg.storage_folding import Window
 from ted.linalg.strategies import lower_equation
 from ted.linalg.subdomain import TESTED_AHEAD, Start, Subdomain, from_compute
@@ -33,9 +33,10 @@ from ted.linalg.ted_check_sizes import check_is_static
 from ted.linalg.unit_dims import expand, reshaped, without_unit_iterations
 from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import func, ir
+from ted.mlir.aliasing import whole
 from ted.mlir.queries import defining, functions, is_inside, operands_inside, operations, terminator
 from ted.mlir.scalars import affine_value, element_type, index, shape_of
-from ted.mlir.storage import loop, part
+from ted.mlir.storage import forall, loop, part
 from ted.mlir.strategies import FORM, Choice, check_is_seen
 from ted.records import dataclass
 
@@ -44,9 +45,14 @@ _TENSORS = ("tensor.empty", "linalg.fill", "arith.constant", "ted.stop_gradient"
 
 @dataclass(frozen=True)
 class TedEmitKernels:
-    """Replace functions of equations by kernels on memory. `cpu` is a row of `ted.machine.CPUS`."""
+    """Replace functions of equations by kernels on memory. `cpu` is a row of `ted.machine.CPUS`.
+
+    `gpu`: for a GPU, which makes rows at once, and tests nothing in front of them; `cpu` then only
+    says what is read across rows.
+    """
 
     cpu: str = DEFAULT
+    gpu: bool = False
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module.
@@ -55,16 +61,17 @@ class TedEmitKernels:
         no tensors of static size.
         """
         cpu = named_cpu(self.cpu)
-        if not all(map(_is_of_equations, functions(module))):
+        found = [f for f in functions(module) if _is_of_equations(f)]
+        if not found:
             return  # somebody's operations on tensors, which others lower
         drop_signs(module)
-        equations = operations(module.operation, EQUATION, SCAN)
-        check_is_seen(module.operation, set(equations), FORM)
-        for op in equations:
-            op.attributes[TESTED_AHEAD] = ir.UnitAttr.get(module.context)
         with module.context:
-            for function in functions(module):
-                _Emission(function, cpu).run()
+            for function in found:
+                equations = operations(function.operation, EQUATION, SCAN)
+                check_is_seen(function.operation, set(equations), FORM)
+                for op in () if self.gpu else equations:
+                    op.attributes[TESTED_AHEAD] = ir.UnitAttr.get()
+                _Emission(function, cpu, self.gpu).run()
         declare_condition(module.operation)
 
 
@@ -76,13 +83,13 @@ def _is_of_equations(function: func.FuncOp) -> bool:
 class _Emission:
     """One function."""
 
-    def __init__(self, function: func.FuncOp, cpu: Cpu) -> None:
+    def __init__(self, function: func.FuncOp, cpu: Cpu, gpu: bool) -> None:
         self.function, self.block = function, function.entry_block
         self.end = terminator(self.block)
         self.results = list(self.end.operands)
         check_results(function, self.end, "ted-emit-kernels")
         self.scans = {
-            op: plan_scan(op, cpu.chains, branches=True)
+            op: plan_scan(op, 0 if gpu else cpu.chains, branches=not gpu)
             for op in (view.operation for view in self.block.operations)
             if op.name == SCAN
         }
@@ -92,11 +99,12 @@ class _Emission:
                 shape = slices_shape(window, shape_of(result))
                 result.set_type(ir.RankedTensorType.get(shape, element_type(result)))
         self.places = Places(function, self.results)
-        decisions = decide(self.block, cpu)
+        self.gpu = gpu
+        decisions = decide(self.block, cpu, gpu)
         erase(decisions)
         self.kernels = decisions.kernels
-        self.paddings = Paddings(scattered=True)
-        self._written: frozenset[ir.Value] = frozenset()  # by the kernel that is emitted
+        self.paddings = Paddings(scattered=not gpu)
+        self._written: dict[ir.Value, ir.Value | None] = {}  # by the kernel that is emitted
         self._depth = 0
 
     def run(self) -> None:
@@ -123,11 +131,14 @@ class _Emission:
                     self._kernel(kernel)
         with ir.InsertionPoint(self.end), self.end.location:
             for source, out in copies:
-                if places.of(source) != out:
+                fill = defining(places.named(source), "linalg.fill")
+                if fill is not None:
+                    filled(out, fill.operands[0])
+                elif places.of(source) != out:
                     places.copy(source, out)
             func.ReturnOp([])
         self._erase(len(arguments))
-        set_type(self.function, [])
+        set_type(self.function)
 
     def _erase(self, arguments: int) -> None:
         """What was on tensors goes."""
@@ -143,27 +154,44 @@ class _Emission:
             self.block.erase_argument(0)
 
     def _kernel(self, kernel: Kernel) -> None:
-        inside = set(kernel.inside)
+        # Rows of a GPU are made at once: what stays in one is cut down to it later.
+        inside = set[ir.Value]() if self.gpu else set(kernel.inside)
         for op in kernel.members:
             for result in op.results:
                 check_is_static(result)
                 with result.location:
                     self.places.begin(result, kernel.blocks if result in inside else ())
-        self._depth, self._written = len(kernel.blocks), self._whole(kernel.members)
+        self._depth = len(kernel.blocks)
+        self._written = self._whole(kernel.members)
         self.paddings.forget(self._written)
+        if kernel.blocks and self.gpu:
+            forall(kernel.extents, lambda at: self._turn(kernel, at))
+            return
         if kernel.blocks:
             self._loops(kernel, [])
             return
         for op in kernel.members:
             with op.location:
-                lower_with_branches(op, self.paddings, self._on_memory)
+                if self.gpu:  # whose threads test choices
+                    lower_equation(self._on_memory(op), self.paddings)
+                else:
+                    lower_with_branches(op, self.paddings, self._on_memory)
 
-    def _whole(self, members: Sequence[ir.Operation]) -> frozenset[ir.Value]:
-        """The memory that equations write, but for that of a turn alone."""
-        places, results = self.places, [r for op in members for r in op.results]
-        return frozenset(
-            places.memory[r] for r in results if r in places.memory and not places.rows[r]
-        )
+    def _whole(self, members: Sequence[ir.Operation]) -> dict[ir.Value, ir.Value | None]:
+        """The memory that equations write, but for that of a turn alone: the view by which it is
+        written at the row of a turn, None where it is at other places."""
+        places, found = self.places, dict[ir.Value, ir.Value | None]()
+        for result in (r for op in members for r in op.results):
+            memory = places.memory.get(result)
+            if memory is not None and not places.rows[result]:
+                is_row = not self._depth or self._is_at_row(result)
+                is_alike = is_row and found.get(whole(memory), memory) == memory
+                found[whole(memory)] = memory if is_alike else None
+        return found
+
+    def _is_at_row(self, result: ir.OpResult) -> bool:
+        write = without_unit_iterations(from_compute(result.owner.operation)).write
+        return is_at_row(short(write, result), self._depth)
 
     def _scan(self, site: Site, choice: Choice) -> None:
         """A recurrence, whose histories lie in memory unless only slices of them are kept."""
@@ -183,6 +211,7 @@ class _Emission:
             op.operands[k] = places.in_full(result)
             site.inits[k] = replace(beginning(init, on_memory=True), value=op.operands[k])
         site.inits.update(self._given_windows(op, windows))
+        self._depth = 0
         written_here = self._whole([op])
         self.paddings.forget(written_here)
         check_steps([places.of(v) for v in read], written_here, op.location)
@@ -211,12 +240,7 @@ class _Emission:
 
     def _loops(self, kernel: Kernel, at: list[ir.Value]) -> None:
         if len(at) == len(kernel.blocks):
-            loops = top_of(ir.InsertionPoint.current.block.owner.operation, self.block)
-            made = frozenset(self.places.memory[r] for op in kernel.members for r in op.results)
-            paddings = Paddings(scattered=True, in_front=loops, of_turns=made)
-            for op in kernel.members:
-                with op.location:
-                    lower_equation(self._at_block(op, kernel, at), paddings)
+            self._turn(kernel, at)
             return
 
         def turn(now: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
@@ -227,21 +251,35 @@ class _Emission:
         made, _ = loop((index(0), index(blocks)), index(1), [], turn)
         made.attributes[PARALLEL] = ir.UnitAttr.get()
 
+    def _turn(self, kernel: Kernel, at: Sequence[ir.Value]) -> None:
+        """All members in a block."""
+        loops = top_of(ir.InsertionPoint.current.block.owner.operation, self.block)
+        made = frozenset(self.places.memory[r] for op in kernel.members for r in op.results)
+        paddings = Paddings(scattered=not self.gpu, in_front=loops, of_turns=made)
+        for op in kernel.members:
+            with op.location:
+                subdomain = self._at_block(op, kernel, at)
+                lower_equation(subdomain, paddings)
+            copy = subdomain.body.owner.operation
+            if copy != op:
+                copy.erase()
+
     def _at_block(self, op: ir.Operation, kernel: Kernel, at: Sequence[ir.Value]) -> Subdomain:
         """An equation in a block."""
-        whole, sizes = self._on_memory(op), kernel.blocks
-        parts = [
-            memory if self.places.rows[result] else _block(memory, sizes, at)
-            for result, memory in zip(op.results, whole.inits, strict=True)
-        ]
+        whole, sizes = with_counters(self._on_memory(op), at), kernel.blocks
+        kept = sum(size > 1 for size in sizes)
+        if kept or any(self.places.rows[result] for result in op.results):
+            write = whole.write[len(at) :]
+            parts = [
+                memory if self.places.rows[result] else _block(memory, sizes, at)
+                for result, memory in zip(op.results, whole.inits, strict=True)
+            ]
+        else:
+            parts, write = write_at(whole, at)
         pairs = zip(whole.starts, parts, strict=True)
         starts = tuple(start and replace(start, memory=part) for start, part in pairs)
-        write = whole.write[len(at) :]
         subdomain = replace(whole, write=write, inits=tuple(parts), starts=starts)
-        kept = 0
-        for now, size in zip(at, sizes, strict=True):
-            subdomain = in_block(subdomain, kept, now, size)
-            kept += size > 1
+        subdomain = in_block(subdomain, at, sizes)
         own = tuple(ir.AffineExpr.get_dim(k) for k in range(kept))
         reads = tuple(
             read and replace(read, subscripts=(*own, *read.subscripts))

@@ -24,7 +24,7 @@ Values = list[ir.Value]
 
 
 def squeezed(subdomain: Subdomain) -> tuple[Subdomain, Callable[[Values], Values]]:
-    """The subdomain on tensors without unit dims, and what gives its results their shape back."""
+    """The subdomain without unit dims of tensors, and what gives its results their shape back."""
     reads = tuple(r and _squeezed_read(r) for r in subdomain.reads)
     subdomain = without_unit_iterations(replace(subdomain, reads=reads))
     if subdomain.writes_at_data or not any(1 in shape_of(i) for i in subdomain.inits):

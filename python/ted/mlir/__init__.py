@@ -53,11 +53,6 @@ _EXPORTS: dict[str, tuple[str, str | None]] = {
     "tensor": ("dialects.tensor", None),
     "ub": ("dialects.ub", None),
     "vector": ("dialects.vector", None),
-    "transform": ("dialects.transform", None),
-    "structured": ("dialects.transform.structured", None),
-    "transform_bufferization": ("dialects.transform.bufferization", None),
-    "transform_loop": ("dialects.transform.loop", None),
-    "transform_vector": ("dialects.transform.vector", None),
     "interpreter": ("dialects.transform.interpreter", None),
 }
 
@@ -86,13 +81,11 @@ if TYPE_CHECKING:
     from torch_mlir.dialects import openmp as openmp
     from torch_mlir.dialects import scf as scf
     from torch_mlir.dialects import tensor as tensor
-    from torch_mlir.dialects import transform as transform
     from torch_mlir.dialects import ub as ub
     from torch_mlir.dialects import vector as vector
     from torch_mlir.dialects.transform import bufferization as transform_bufferization  # noqa: F401
     from torch_mlir.dialects.transform import interpreter as interpreter
     from torch_mlir.dialects.transform import loop as transform_loop  # noqa: F401
-    from torch_mlir.dialects.transform import structured as structured
     from torch_mlir.dialects.transform import vector as transform_vector  # noqa: F401
     from torch_mlir.execution_engine import ExecutionEngine as ExecutionEngine
     from torch_mlir.passmanager import PassManager as PassManager
@@ -177,7 +170,7 @@ def binding_version() -> str:
 # What a program for CPUs meets on its way, beside the dialects that `ir` brings along.
 _ON_THE_WAY = (
     "ir", "passmanager", "ext", "arith", "bufferization", "func", "linalg", "math", "memref",
-    "tensor", "structured",
+    "tensor",
 )  # fmt: skip
 
 

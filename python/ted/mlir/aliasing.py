@@ -31,6 +31,13 @@ def root(value: ir.Value) -> ir.Value:
     return value
 
 
+def whole(value: ir.Value) -> ir.Value:
+    """The memref of which one is all elements, with other dims."""
+    while (op := defining(value, "memref.collapse_shape", "memref.expand_shape")) is not None:
+        value = op.operands[0]
+    return value
+
+
 def memories(value: ir.Value) -> set[Memory]:
     """All that a memref may be in: what makes memory, constants by their names."""
     left, seen, found = [value], set[ir.Value](), set[Memory]()

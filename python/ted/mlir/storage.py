@@ -169,3 +169,14 @@ def loop(
     for k, value in zip(mobile, made.results, strict=True):
         carried = [*carried[:k], value, *carried[k + 1 :]]
     return made.operation, carried
+
+
+def forall(extents: Sequence[int], body: Callable[[Values], None]) -> None:
+    """`scf.forall` over a box, on memory; `body` is given the numbers of a turn."""
+    names = ", ".join(f"%i{k}" for k in range(len(extents)))
+    sizes = ", ".join(map(str, extents))
+    made = ir.Operation.parse(f"scf.forall ({names}) in ({sizes}) {{}}")
+    ir.InsertionPoint.current.insert(made)
+    block = made.regions[0].blocks[0]
+    with ir.InsertionPoint(block.operations[0]):
+        body(list(block.arguments))

@@ -5,8 +5,7 @@ After:  first = min over i of where(finite(t[i]), none, 4 * position(i) + kind o
 
 There is one for each tensor of floats t, arguments too; of a recurrence the position counts in the
 order of time. So nothing of a tensor is kept but one number, and what the host reads afterwards
-names tensor, index and line. (One tensor of all numbers would be a chain of as many equations,
-which bufferization takes quadratic time for.) An infinity that the program itself writes, `-inf`
+names tensor, index and line. An infinity that the program itself writes, `-inf`
 in a mask, is meant: in what is computed of it only NaN counts.
 """
 

@@ -17,7 +17,6 @@ from ted.ir.pass_driver import run_pipeline
 from ted.linalg import ted_emit_kernels
 from ted.linalg.kernel_strategies import COLUMNS, Decisions
 from ted.linalg.shared_rows import ALONE
-from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.queries import functions, is_inside, operations
 
@@ -82,14 +81,14 @@ def test_a_sum_is_where_it_is_asked_to_be(
     met: list[str] = []
     decide = ted_emit_kernels.decide
 
-    def decided(block: ir.Block, cpu: Cpu) -> Decisions:
-        for op, choice in decide(block, cpu).choices:
+    def decided(block: ir.Block, *rest: Any) -> Decisions:
+        for op, choice in decide(block, *rest).choices:
             if choice.row.name == COLUMNS:
                 met.append(op.name)
                 if wish is not None:
                     text = f'{{name = "{wish}"}}'
                     op.attributes["ted.group"] = ir.Attribute.parse(text, op.context)
-        return decide(block, cpu)
+        return decide(block, *rest)
 
     compile_here(monkeypatch)
     monkeypatch.setattr(ted_emit_kernels, "decide", decided)

@@ -83,7 +83,11 @@ def pairs(cases: dict[str, Case]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.fast(1)
-@swept(("name", "dtype"), pairs(CASES), fast=[("3 x 3", "bfloat16"), ("1d", "float32")])
+@swept(
+    ("name", "dtype"),
+    pairs(CASES),
+    fast=[("3 x 3", "bfloat16"), ("1d", "float32"), ("groups", "float32")],
+)
 def test_each_of_the_three_is_one_kernel(name: str, dtype: str) -> None:
     for what in THREE:
         kernels = compare(CASES[name], what, dtype, "sm_80")

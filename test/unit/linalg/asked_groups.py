@@ -1,4 +1,4 @@
-"""A softmax whose equations, or operations on tensors, ask for loops over rows; what is refused."""
+"""A softmax whose equations ask for loops over rows; what is refused."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 
 import ted
 from support.in_process import compile_here
-from ted.linalg import ted_choose_rows, ted_emit_kernels
-from ted.linalg.row_strategies import Decisions
+from ted.linalg import ted_emit_kernels
 from ted.mlir import ir
 from ted.mlir.locations import user_name
 
@@ -53,19 +52,6 @@ def asking(wanted: Mapping[str, str], patch: pytest.MonkeyPatch) -> set[str]:
 
     compile_here(patch)
     patch.setattr(ted_emit_kernels, "decide", decided)
-    return met
-
-
-def asking_on_tensors(wanted: Mapping[str, str], patch: pytest.MonkeyPatch) -> set[str]:
-    """Let operations on tensors ask for these, by the user's names; the names that are met."""
-    met: set[str] = set()
-
-    def note(decisions: Decisions) -> None:
-        generics = [op for op, _ in decisions.choices if op.name == "linalg.generic"]
-        _write(generics, wanted, met)
-
-    compile_here(patch)
-    patch.setattr(ted_choose_rows, "note", note)
     return met
 
 

@@ -54,7 +54,7 @@ def test_a_contraction_has_the_tiles_that_its_equation_asks_for(stage: str | Non
 def test_an_equation_leaves_its_group(target: str) -> None:
     stage, loop, end = {
         CPU: ("linalg", "scf.for ", "{ted.parallel}"),
-        GPU: ("scheduled", "scf.forall ", "scf.forall.in_parallel"),
+        GPU: ("linalg", "scf.forall ", "\n    }"),
     }[target]
     for program in (text(), asking(text(), "set", 1, "ted.group", '{name = "alone"}')):
         found = ran(program, f"{target}{{until={stage}}}")

@@ -34,7 +34,7 @@ from unit.linalg.asked_groups import (
 
 FOLDER = Path(__file__).parents[2] / "linalg"
 FILES = [FOLDER / f"ted-choose-groups{part}.mlir" for part in ("", "-blocks")]
-CPU, MATRICES = "avx2", "avx512_amx"
+CPU, MATRICES, GPU = "avx2", "avx512_amx", "cuda:sm_80"
 
 
 def choices(cpu: str) -> list[tuple[str, Choice]]:
@@ -195,6 +195,24 @@ def test_what_is_asked_for_is_obeyed_and_right(case: str, monkeypatch: pytest.Mo
     is_softmax(f(X))
 
 
+@pytest.mark.fast(1)
+@pytest.mark.parametrize("case", OBEYED)
+def test_a_gpu_obeys_and_is_right(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted, count = OBEYED[case]
+    plain = ted.compile(*softmax(), target=GPU).ir("linalg")
+    assert plain.count("scf.forall (") == 1
+    assert "in (4, 5)" in plain
+    met = asking(wanted, monkeypatch)
+    f = ted.compile(*softmax(), target=GPU)
+    assert met == set(wanted)
+    text = f.ir("linalg")
+    assert text.count("scf.forall (") == count
+    assert text != plain
+    with ted.testing.emulated_gpu():
+        found = f(ted.cuda.asarray(X))
+        is_softmax([y.numpy() for y in found])
+
+
 FIRST_ROWS = "name is one of common_rows, column_sums, padded_blocks, totals_in_blocks, alone"
 ALL_REFUSED = {
     **REFUSED,
@@ -217,6 +235,26 @@ def test_what_cannot_be_is_refused(case: str, monkeypatch: pytest.MonkeyPatch) -
     asking(wanted, monkeypatch)
     with pytest.raises(ScheduleError, match=rule) as error:
         ted.compile(*softmax())
+    assert "asked_groups.py:" in str(error.value)
+    assert "take the attribute ted.group away" in str(error.value) or case == "no dict"
+
+
+GPU_REFUSED = {
+    **REFUSED,
+    "no row": ({"max": '{name = "rows"}'}, "name is one of common_rows, alone, got rows"),
+    "blocks": (
+        {"max": '{name = "padded_blocks", size = 1}'},
+        "name is one of common_rows, alone, got padded_blocks",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", GPU_REFUSED)
+def test_what_a_gpu_cannot_do_is_refused(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted, rule = GPU_REFUSED[case]
+    asking(wanted, monkeypatch)
+    with pytest.raises(ScheduleError, match=rule) as error:
+        ted.compile(*softmax(), target=GPU)
     assert "asked_groups.py:" in str(error.value)
     assert "take the attribute ted.group away" in str(error.value) or case == "no dict"
 
