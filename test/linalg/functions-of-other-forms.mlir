@@ -1,5 +1,5 @@
 // Functions that are not ours are left as they are, or refused with a reason.
-// RUN: ted-opt %s --convert-ted-to-linalg --ted-unroll-small-loops --ted-fuse-columns | filecheck %s
+// RUN: ted-opt %s --convert-ted-to-linalg --ted-unroll-small-loops --ted-block-rows | filecheck %s
 // RUN: not ted-opt %s --ted-cpu-pipeline 2>&1 | filecheck %s --check-prefix=DESTINATIONS
 
 // CHECK-LABEL: @memory

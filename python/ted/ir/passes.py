@@ -125,11 +125,8 @@ PASSES: dict[str, Row] = {
         "turn contractions and reads across rows into loops around tiles",
         obeys=(STRATEGY,),
     ),
-    "ted-fuse-columns": Row(
-        "ted.cpu", "let sums over rows advance inside the loop that makes the rows", obeys=(GROUP,)
-    ),
-    "ted-shrink-row-buffers": Row(
-        "ted.cpu", "keep one row of a buffer that a loop uses row by row"
+    "ted-block-rows": Row(
+        "ted.cpu", "let blocks of rows have totals of their own, which threads may share"
     ),
     "ted-check-sizes": Row(
         "ted.linalg", "refuse tensors larger than what can be addressed", checks=True

@@ -21,17 +21,18 @@ Written = Mapping[ir.Value, "ir.Value | None"]
 
 
 def check_reads(
-    subdomain: Subdomain, at_data: Iterable[ir.Value], written: Written, depth: int
+    subdomain: Subdomain, at_data: Iterable[ir.Value], written: Written, rows: Sequence[int]
 ) -> None:
-    """Check an equation on memory, in `depth` loops of a kernel that writes some memory: by the
-    view that is given for it, at the row of a turn, or at other places where there is None.
+    """Check an equation on memory, in loops of a kernel that writes some memory: by the view that
+    is given for it, at the row of a turn, or at other places where there is None. The `rows` are
+    the dims of the equation that the loops count.
 
     Raises: PassFailed for memory that the kernel writes, and the equation reads elsewhere.
     """
     own = {whole(init) for init in subdomain.inits}
     reads = [r for r in subdomain.reads if r is not None and whole(r.tensor) in written]
     if any(whole(memory) in written for memory in at_data) or not all(
-        is_at_row(read.subscripts, depth)
+        is_at_row(read.subscripts, rows)
         and read.tensor == written[whole(read.tensor)]
         and (whole(read.tensor) not in own or _is_own(subdomain, read))
         for read in reads
@@ -48,9 +49,9 @@ def check_steps(read: Iterable[ir.Value], written: Collection[ir.Value], at: ir.
         raise _refusal(at)
 
 
-def is_at_row(subscripts: Sequence[ir.AffineExpr], depth: int) -> bool:
-    """Whether an access begins with the numbers of the turns of `depth` loops."""
-    return list(subscripts[:depth]) == [ir.AffineExpr.get_dim(k) for k in range(depth)]
+def is_at_row(subscripts: Sequence[ir.AffineExpr], rows: Sequence[int]) -> bool:
+    """Whether an access begins with these dims, which loops count."""
+    return list(subscripts[: len(rows)]) == [ir.AffineExpr.get_dim(k) for k in rows]
 
 
 def _is_own(subdomain: Subdomain, read: Read) -> bool:

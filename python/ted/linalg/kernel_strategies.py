@@ -8,23 +8,22 @@ Which groups there are is found by `shared_rows.py`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
+from ted.linalg.column_sums import Into, group_of_sum
 from ted.linalg.equation_groups import (
     SCAN,
     Candidates,
     EquationGroup,
     init_of,
-    short,
 )
-from ted.linalg.loop_order import loop_order
 from ted.linalg.padded_kernels import Blocks, padded_blocks, wrong_size
 from ted.linalg.rounded_totals import TotalBlocks, contractions_of, total_blocks
 from ted.linalg.shared_rows import ALONE, ROWS, Rows, shared_rows
 from ted.linalg.subdomain import Subdomain
 from ted.machine import Cpu
 from ted.mlir import ir
-from ted.mlir.affine_forms import dims_used
 from ted.mlir.strategies import (
     GROUP,
     Choice,
@@ -46,14 +45,16 @@ COLUMNS, PADDED, TOTALS = "column_sums", "padded_blocks", "totals_in_blocks"
 class Kernel:
     """Equations in order, and the loops around them: over blocks of the leading dims of all.
 
-    `blocks` has the points of a block in each such dim; one by itself has no loops. What is
-    `inside` is read by members alone.
+    `blocks` has the points of a block in each such dim; one by itself has no loops. `totals` are
+    sums over the first dim, which each of its turns advances at its end. What is `inside` is read
+    by members, and sums, alone.
     """
 
     members: tuple[ir.Operation, ...]
     blocks: tuple[int, ...] = ()
     extents: tuple[int, ...] = ()
     inside: tuple[ir.Value, ...] = field(default=(), repr=False)
+    totals: tuple[ir.Operation, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,7 @@ class Site:
     op: ir.Operation
     found: Rows | Declined
     table: Candidates
+    groups: Mapping[int, EquationGroup]
 
     @property
     def subdomain(self) -> Subdomain:
@@ -76,7 +78,6 @@ class Decisions:
 
     choices: list[tuple[ir.Operation, Choice]]
     kernels: list[Kernel]
-    sums: frozenset[ir.Operation]  # over rows, and nothing else
 
 
 def decide(block: ir.Block, cpu: Cpu, gpu: bool = False) -> Decisions:
@@ -87,11 +88,11 @@ def decide(block: ir.Block, cpu: Cpu, gpu: bool = False) -> Decisions:
     table = Candidates(block, cpu, gpu)
     check_is_seen(block.owner.operation, table.equations, GROUP)
     groups, places = shared_rows(table)
-    sites = [Site(op, found, table) for op, found in zip(table.equations, places, strict=True)]
+    pairs = zip(table.equations, places, strict=True)
+    sites = [Site(op, found, table, groups) for op, found in pairs]
     rows = GPU_TABLE if gpu else TABLE
     choices = [(site.op, choose(rows, site, GROUP)) for site in sites]
-    sums = frozenset(site.op for site in sites if _is_column_sum(site))
-    return Decisions(choices, _kernels(table, choices, groups), sums)
+    return Decisions(choices, _kernels(table, choices, groups))
 
 
 def note(decisions: Decisions) -> None:
@@ -101,10 +102,9 @@ def note(decisions: Decisions) -> None:
 
 
 def erase(decisions: Decisions) -> None:
-    """Take the attributes away: they are obeyed, but for sums that stay alone on memory, too."""
-    for op, choice in decisions.choices:
-        if choice.row.name != ALONE or op not in decisions.sums:
-            forget(op, GROUP)
+    """Take the attributes away: they are obeyed."""
+    for op, _ in decisions.choices:
+        forget(op, GROUP)
 
 
 def explained_kernels(decisions: Decisions) -> str:
@@ -113,9 +113,15 @@ def explained_kernels(decisions: Decisions) -> str:
 
 
 def _kernels(
-    table: Candidates, choices: list[tuple[ir.Operation, Choice]], groups: list[EquationGroup]
+    table: Candidates,
+    choices: list[tuple[ir.Operation, Choice]],
+    groups: Mapping[int, EquationGroup],
 ) -> list[Kernel]:
-    found = [_of_group(group, table) for group in groups]
+    sums: dict[int, list[ir.Operation]] = {}
+    for op, choice in choices:
+        if isinstance(choice.plan, Into):
+            sums.setdefault(choice.plan.group, []).append(op)
+    found = [_of_group(group, sums.get(n, []), table) for n, group in groups.items()]
     for op, choice in choices:
         extents = table.equations[op].extents
         if choice.row.name == PADDED:
@@ -124,24 +130,28 @@ def _kernels(
             members = sorted([op, *contractions_of(op, table)], key=table.position.__getitem__)
             inside = _inside(members, table)
             found.append(Kernel(tuple(members), choice.plan.sizes, extents, inside))
-    with_others = {op for kernel in found for op in kernel.members}
+    with_others = {op for kernel in found for op in (*kernel.members, *kernel.totals)}
     found += [Kernel((op,)) for op, _ in choices if op not in with_others]
     found += [Kernel((op,)) for op in table.position if op.name == SCAN]
     return sorted(found, key=lambda kernel: table.position[kernel.members[-1]])
 
 
-def _of_group(group: EquationGroup, table: Candidates) -> Kernel:
+def _of_group(group: EquationGroup, sums: list[ir.Operation], table: Candidates) -> Kernel:
     members = sorted(group.members, key=table.position.__getitem__)
     extents = table.equations[members[-1]].extents[: group.depth]
-    return Kernel(tuple(members), (1,) * group.depth, extents, _inside(members, table))
+    # Of more dims than the first a sum reads all that a turn of it has made.
+    inside = _inside(members, table, sums if group.depth == 1 else [])
+    return Kernel(tuple(members), (1,) * group.depth, extents, inside, tuple(sums))
 
 
-def _inside(members: list[ir.Operation], table: Candidates) -> tuple[ir.Value, ...]:
-    """What only members read, with all that goes on in its memory."""
+def _inside(
+    members: list[ir.Operation], table: Candidates, sums: Sequence[ir.Operation] = ()
+) -> tuple[ir.Value, ...]:  # fmt: skip
+    """What only members, and sums, read, with all that goes on in its memory."""
     found: list[ir.Value] = []
     for op in reversed(members):
         for result in op.results:
-            users = table.users(result)
+            users = [user for user in table.users(result) if user not in sums]
             after = [r for u in users if u in members for r in u.results if init_of(r) == result]
             if all(u in members for u in users) and all(r in found for r in after):
                 found.append(result)
@@ -156,26 +166,12 @@ def _wrong_size(site: Site, blocks: Blocks) -> str | None:
     return wrong_size(site.table.padded, site.op, blocks)
 
 
-def _column_sums(site: Site) -> Plain | Declined:
-    if not _is_column_sum(site):
-        return Declined("no sum over rows, and nothing else")
-    reads = [r for r in site.subdomain.reads if r is not None]
-    if site.subdomain.domain or any(r.guard for r in reads):
-        return Declined("it has a condition, and may become several sums")
-    return Plain()
+def _column_sums(site: Site) -> Into | Declined:
+    return group_of_sum(site.op, site.table, site.groups)
 
 
-def _is_column_sum(site: Site) -> bool:
-    """A sum over the outermost loop only, along which all that moves is read at rows."""
-    subdomain = site.subdomain
-    order = [] if subdomain.is_empty else loop_order(subdomain)
-    if len(order) < 2 or subdomain.reduction_dims != order[:1] or site.op in site.table.padded:
-        return False
-    row = order[0]
-    reads = [short(r.subscripts, r.tensor) for r in subdomain.reads if r is not None]
-    by_row = [exprs for exprs in reads if row in dims_used(*exprs)]
-    first = all(exprs[0] == ir.AffineExpr.get_dim(row) for exprs in by_row)
-    return bool(by_row) and first and all(row not in dims_used(*e[1:]) for e in by_row)
+def _wrong_group(*_: object) -> str:
+    return "its group follows from what it reads"
 
 
 def _totals(site: Site) -> TotalBlocks | Declined:
@@ -184,7 +180,7 @@ def _totals(site: Site) -> TotalBlocks | Declined:
 
 TABLE = (
     Strategy(ROWS, lambda site: site.found, lambda *_: None),
-    Strategy(COLUMNS, _column_sums, lambda *_: None),
+    Strategy(COLUMNS, _column_sums, lambda *_: None, check=_wrong_group),
     Strategy(PADDED, _padded, lambda *_: None, check=_wrong_size),
     Strategy(
         TOTALS,

@@ -40,6 +40,8 @@ Values = list[ir.Value]
 PARALLEL = "ted.parallel"
 # Of a loop around loops that are parallel whatever it does: these may be the outermost ones.
 PARALLEL_INSIDE = "ted.parallel_inside"
+# Of a loop that would be parallel but for so many totals, and of the operations that add to these.
+TOTAL = "ted.total"
 
 
 def emit_loops(subdomain: Subdomain, where: Any, results: Values) -> Values:

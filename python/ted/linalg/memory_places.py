@@ -245,7 +245,11 @@ def _is_read_before(
         users = [top_of(use.owner.operation, places.block) for use in argument.uses]
         others = [r for k, r in enumerate(places.results) if k != result]
         return argument not in others and all(u.name != "ted.stop_gradient" for u in users)
-    order = {op: (k, kernel) for k, kernel in enumerate(kernels) for op in kernel.members}
+    order = {
+        op: (k, kernel)
+        for k, kernel in enumerate(kernels)
+        for op in (*kernel.members, *kernel.totals)
+    }
     writer = defining(first)
     if writer is None or writer not in order or writer.name == SCAN:
         return False
@@ -276,8 +280,10 @@ def _is_before(
             not subdomain.reduction_dims and not subdomain.domain and not read.guard
             and not subdomain.writes_at_data and read.subscripts == subdomain.write
         )  # fmt: skip
-    members, depth = list(kernel.members), len(kernel.blocks)
+    if reader in kernel.totals or writer in kernel.totals:
+        return False  # which each turn changes
+    members, rows = list(kernel.members), range(len(kernel.blocks))
     written = without_unit_iterations(from_compute(writer)).write
-    is_row = is_at_row(short(read.subscripts, read.tensor), depth)
-    is_own = is_row and is_at_row(short(written, writer.results[0]), depth)
+    is_row = is_at_row(short(read.subscripts, read.tensor), rows)
+    is_own = is_row and is_at_row(short(written, writer.results[0]), rows)
     return is_own and members.index(reader) < members.index(writer)

@@ -33,8 +33,10 @@ class Rows:
     depth: int
 
 
-def shared_rows(table: Candidates) -> tuple[list[EquationGroup], list[Rows | Declined]]:
-    """The groups of a block, and for each of its equations its place, or why it has none.
+def shared_rows(
+    table: Candidates,
+) -> tuple[dict[int, EquationGroup], list[Rows | Declined]]:  # fmt: skip
+    """The groups of a block by number, and for each of its equations its place, or why it has none.
 
     Raises: ScheduleError for a `ted.group` that does not fit.
     """
@@ -60,7 +62,7 @@ def shared_rows(table: Candidates) -> tuple[list[EquationGroup], list[Rows | Dec
             groups[next(numbers)] = group
     places = {op: Rows(k, group.depth) for k, group in groups.items() for op in group.members}
     found = [places[op] if op in places else Declined(reasons[op]) for op in equations]
-    return list(groups.values()), found
+    return groups, found
 
 
 def _asked_groups(

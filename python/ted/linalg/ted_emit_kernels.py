@@ -17,8 +17,9 @@ from ted.linalg.equation_groups import EQUATION, SCAN, short, top_of
 from ted.linalg.generics import filled
 from ted.linalg.kernel_proofs import check_reads, check_steps, is_at_row
 from ted.linalg.kernel_strategies import Kernel, decide, erase
+from ted.linalg.kernel_totals import begun_total, end_total, row_of, total_at_row
 from ted.linalg.leaving import declare_condition
-from ted.linalg.loops import PARALLEL
+from ted.linalg.loops import PARALLEL, TOTAL
 from ted.linalg.memory_places import Places, short_shape, take_over
 from ted.linalg.padding import Paddings
 from ted.linalg.results_in_memory import check_results, set_type, taken_over
@@ -156,19 +157,22 @@ class _Emission:
     def _kernel(self, kernel: Kernel) -> None:
         # Rows of a GPU are made at once: what stays in one is cut down to it later.
         inside = set[ir.Value]() if self.gpu else set(kernel.inside)
-        for op in kernel.members:
+        for op in (*kernel.members, *kernel.totals):
             for result in op.results:
                 check_is_static(result)
                 with result.location:
                     self.places.begin(result, kernel.blocks if result in inside else ())
         self._depth = len(kernel.blocks)
-        self._written = self._whole(kernel.members)
+        self._written = self._whole(kernel.members) | self._of_totals(kernel)
         self.paddings.forget(self._written)
         if kernel.blocks and self.gpu:
             forall(kernel.extents, lambda at: self._turn(kernel, at))
             return
         if kernel.blocks:
-            self._loops(kernel, [])
+            totals = {op: begun_total(op, self.places) for op in kernel.totals}
+            self._loops(kernel, totals, [])
+            for op, total in totals.items():
+                end_total(op, total, self.places)
             return
         for op in kernel.members:
             with op.location:
@@ -191,7 +195,12 @@ class _Emission:
 
     def _is_at_row(self, result: ir.OpResult) -> bool:
         write = without_unit_iterations(from_compute(result.owner.operation)).write
-        return is_at_row(short(write, result), self._depth)
+        return is_at_row(short(write, result), range(self._depth))
+
+    def _of_totals(self, kernel: Kernel) -> dict[ir.Value, ir.Value | None]:
+        """The memory that every turn of a kernel changes."""
+        results = (r for op in kernel.totals for r in op.results)
+        return {whole(self.places.memory[r]): None for r in results}
 
     def _scan(self, site: Site, choice: Choice) -> None:
         """A recurrence, whose histories lie in memory unless only slices of them are kept."""
@@ -238,18 +247,29 @@ class _Emission:
                 found[k] = replace(beginning(op.operands[k], on_memory=True), window=lies)
         return found
 
-    def _loops(self, kernel: Kernel, at: list[ir.Value]) -> None:
+    def _loops(
+        self, kernel: Kernel, totals: Mapping[ir.Operation, ir.Value], at: list[ir.Value]
+    ) -> None:
         if len(at) == len(kernel.blocks):
             self._turn(kernel, at)
             return
 
         def turn(now: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-            self._loops(kernel, [*at, now])
+            self._loops(kernel, {}, [*at, now])
+            for op, total in totals.items():
+                with op.location:
+                    lower_equation(
+                        total_at_row(self._on_memory(op, [row_of(op)]), total, now),
+                        Paddings(scattered=True),
+                    )
             return carried
 
         blocks = kernel.extents[len(at)] // kernel.blocks[len(at)]
         made, _ = loop((index(0), index(blocks)), index(1), [], turn)
-        made.attributes[PARALLEL] = ir.UnitAttr.get()
+        if totals:
+            made.attributes[TOTAL] = ir.IntegerAttr.get(ir.IndexType.get(), len(totals))
+        else:
+            made.attributes[PARALLEL] = ir.UnitAttr.get()
 
     def _turn(self, kernel: Kernel, at: Sequence[ir.Value]) -> None:
         """All members in a block."""
@@ -288,8 +308,8 @@ class _Emission:
         )  # fmt: skip
         return replace(subdomain, write=(*own, *subdomain.write), reads=reads)
 
-    def _on_memory(self, op: ir.Operation) -> Subdomain:
-        """An equation of memory without unit dims."""
+    def _on_memory(self, op: ir.Operation, rows: Sequence[int] | None = None) -> Subdomain:
+        """An equation of memory without unit dims; loops count its `rows`, or its first dims."""
         places = self.places
         at_data: list[ir.Value] = []
         for inner in (view.operation for view in op.regions[0].blocks[0].operations):
@@ -312,7 +332,8 @@ class _Emission:
             starts=tuple(starts),
         )
         short = without_unit_iterations(on_memory)
-        check_reads(short, at_data, self._written, self._depth)
+        rows = range(self._depth) if rows is None else rows
+        check_reads(short, at_data, self._written, rows)
         return short
 
 

@@ -58,6 +58,7 @@ BETWEEN = "ted.compute, which is not in the group, uses it before the last membe
 ELSEWHERE = "ted.compute, or what joined it, reads it at other rows than its own"
 NO_MAP = "it is no map of totals of a contraction that it alone reads"
 NOTHING = "nothing shares its rows"
+NO_GROUP = "no group over its rows reads or makes what it reads"
 
 
 def with_reader(reason: str) -> set[str]:
@@ -76,6 +77,7 @@ REASONS = {
         "goes_on": set(),
         "read_across_rows": {"it reads or writes across rows, in tiles", NOTHING},
         "column_sum": with_reader(ELSEWHERE),
+        "total": {f"what it takes in stays apart: {ELSEWHERE}"},
         "vector": {"it has a single loop"},
         "contraction": with_reader("it is a contraction"),
         "used_between": {ELSEWHERE, f"what it takes in stays apart: {BETWEEN}"},
@@ -92,7 +94,8 @@ REASONS = {
     },
     COLUMNS: {
         "group": set(),
-        "column_sum": {"no sum over rows, and nothing else"},
+        "column_sum": {"no sum over rows, and nothing else", NO_GROUP},
+        "total": set(),
         "goes_on": set(),
         "unrelated": {"no sum over rows, and nothing else"},
     },

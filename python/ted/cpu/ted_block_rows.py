@@ -1,11 +1,12 @@
-"""Loops over rows that add to totals -> loops over blocks of rows, each with totals of its own.
+"""`ted-block-rows`: loops over rows that add to totals -> loops over blocks with their own.
 
 Before: `scf.for %i = 0 to 4096 { ...; %db += row }`
 After: `scf.for %u = 0 to 64 { %mine = 0; scf.for %i = 64 u to 64 u + 64 { ...; %mine += row } }
 {ted.parallel}`, then `%db` plus the totals of the blocks in their order
 
 Iterations that add to one total are not apart, blocks with totals of their own are; and a total of
-few terms is rounded less often (`blocked_sums`).
+few terms is rounded less often (`blocked_sums`). Such loops, and what adds to a total in them, say
+so (`ted.total`), as `ted-emit-kernels` made them.
 """
 
 from __future__ import annotations
@@ -16,41 +17,64 @@ from ted.cpu.blocked_sums import MOST_TERMS
 from ted.cpu.partial_totals import join_totals, partial_totals, total_of_unit
 from ted.cpu.units import POINTS_PER_PARTIAL, unit_size, units_of
 from ted.cpu.work import cycles, trips
-from ted.linalg.column_sums import is_column_sum
-from ted.linalg.loops import PARALLEL
-from ted.machine import Cpu
+from ted.linalg.loops import PARALLEL, TOTAL
+from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import ir, scf
 from ted.mlir.building import bounds_of_part, constant
 from ted.mlir.combining import Combiner, combiners
 from ted.mlir.filling import build_fill
-from ted.mlir.generic import Generic
-from ted.mlir.queries import defining, is_inside, terminator
+from ted.mlir.generic import generic_of
+from ted.mlir.queries import defining, functions, is_inside, terminator
+from ted.records import dataclass
 
 Total = tuple[ir.Operation, ir.Value, Combiner]
 
 
-def block_rows(loop: ir.Operation, cpu: Cpu) -> None:
-    """Block a loop over rows that adds to totals; where that does not pay it is no longer apart."""
+@dataclass(frozen=True)
+class TedBlockRows:
+    """Block each loop that would be parallel but for totals; where that does not pay it is serial.
+
+    `cpu` is a row of `ted.machine.CPUS`; `grain` stands for its `grain_cycles`.
+    """
+
+    cpu: str = DEFAULT
+    grain: int = 0
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite the top level of every function."""
+        cpu = named_cpu(self.cpu).with_grain(self.grain)
+        with module.context:
+            for function in functions(module):
+                for op in [o.operation for o in function.entry_block.operations]:
+                    if TOTAL in op.attributes:
+                        _block_rows(op, cpu)
+
+
+def _block_rows(loop: ir.Operation, cpu: Cpu) -> None:
     sums = [
         op
-        for op in (o.operation for o in loop.regions[0].blocks[0].operations)
-        if is_column_sum(op) and any(_is_outside(v, loop) for v in Generic(op).outputs)
+        for view in loop.regions[0].blocks[0].operations
+        if TOTAL in (op := view.operation).attributes
     ]
-    if not sums:
-        return
+    count = ir.IntegerAttr(loop.attributes[TOTAL]).value
+    for op in (loop, *sums):
+        del op.attributes[TOTAL]
+    totals = [total for op in sums if (total := _total(op, loop)) is not None]
     rows = trips(loop)
-    joined = [combiners(Generic(op)) for op in sums]
-    del loop.attributes[PARALLEL]
     size = _rows_of_block(loop, rows, cpu)
-    if not size or None in joined or any(len(Generic(op).outputs) > 1 for op in sums):
-        return
-    totals = [
-        (op, Generic(op).outputs[0], found[0])
-        for op, found in zip(sums, joined, strict=True)
-        if found is not None
-    ]
-    with ir.InsertionPoint(loop), loop.location:
-        _block(loop, totals, rows, size)
+    if size and len(totals) == len(sums) == count:
+        with ir.InsertionPoint(loop), loop.location:
+            _block(loop, totals, rows, size)
+
+
+def _total(op: ir.Operation, loop: ir.Operation) -> Total | None:
+    """What an operation adds to, and how; None where blocks could not have one of their own."""
+    generic = generic_of(op)
+    found = None if generic is None else combiners(generic)
+    if generic is None or found is None or len(generic.outputs) > 1:
+        return None
+    (memory,) = generic.outputs
+    return (op, memory, found[0]) if _is_outside(memory, loop) else None
 
 
 def _rows_of_block(loop: ir.Operation, rows: int, cpu: Cpu) -> int:
