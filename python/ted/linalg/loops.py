@@ -144,7 +144,9 @@ def _at(
     body = _Nest(subdomain, left, order[len(fixed) :], dict(fixed), latest)
     types = [r.type for r in results]
     emit = _Nest.emit if emit is None else emit
-    counted = inner if blocks is None else inner[:blocks]
+    # What is around a total is read and written even if nothing is added to it.
+    around = len(inner) if subdomain.writes_at_data else len(inner) - body.trailing_reductions()
+    counted = inner[: around if blocks is None else blocks]
     reached = [c for bounds in outer for c in _reached(bounds, subdomain, fixed, counted)]
     if not reached:
         return emit(body, results)
@@ -204,11 +206,11 @@ class _Nest:
     def emit(self, results: Values) -> Values:
         if self.subdomain.writes_at_data:
             return self.run(list(self.nest.loops), results, self._write_at_data)
-        trailing = self._trailing_reductions()
+        trailing = self.trailing_reductions()
         outer = self.nest.loops[: len(self.order) - trailing]
         return self.run(list(outer), results, self._element)
 
-    def _trailing_reductions(self) -> int:
+    def trailing_reductions(self) -> int:
         """How many innermost loops leave the written element alone."""
         moving = dims_used(*self.subdomain.write)
         count = 0
@@ -314,7 +316,7 @@ class _Nest:
                 return values
             return combine(subdomain, totals, values)
 
-        if self._guard() and subdomain.reduction_dims and self._trailing_reductions():
+        if self._guard() and subdomain.reduction_dims and self.trailing_reductions():
             inside = all_hold(self._guard(), dims)
             return conditional(inside, [t.type for t in totals], update, lambda: totals)
         return update()

@@ -6,6 +6,10 @@ import numpy as np
 import torch
 
 import ted
+from ted.dialects import make_context
+from ted.ir.pass_driver import run_pipeline
+from ted.mlir import ir
+from ted.testing.validation import Validator
 
 RNG = np.random.default_rng(5)
 A, H = RNG.normal(size=(3, 3)), RNG.normal(size=(2, 3))
@@ -88,3 +92,17 @@ def test_an_inner_recurrence_may_look_for_positions() -> None:
     last, found = ted.function(lambda h, rows: ted.scan(step, h, rows))(START, rows)
     np.testing.assert_array_equal(found, wanted)
     _close(last, h)
+
+
+def test_what_is_around_an_empty_sum_stays_inside() -> None:
+    """At the first step a sum has no terms, and its total no place: it was read, and put back."""
+    x = ted.placeholder((3, 3), "float64", name="x")
+    total = ted.sum(ted.linalg.cholesky(9 * np.eye(3) + x) ** 2)
+    (first,) = ted.differentiate(total, [x])
+    (second,) = ted.differentiate(ted.sum(first**3), [x])
+    text = ted.compile([x], [second]).ir("ted")
+    validator = Validator(1)
+    with make_context(threading=False):
+        module = ir.Module.parse(text)
+        run_pipeline(module, "builtin.module(ted-emit-kernels)", observers=[validator])
+    assert not [r for r in validator.summary() if "not validated" in r]
