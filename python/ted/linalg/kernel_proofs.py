@@ -33,7 +33,8 @@ def check_reads(
     reads = [r for r in subdomain.reads if r is not None and whole(r.tensor) in written]
     if any(whole(memory) in written for memory in at_data) or not all(
         is_at_row(read.subscripts, rows)
-        and read.tensor == written[whole(read.tensor)]
+        and (view := written[whole(read.tensor)]) is not None
+        and read.tensor == view
         and (whole(read.tensor) not in own or _is_own(subdomain, read))
         for read in reads
     ):

@@ -188,8 +188,9 @@ class _Emission:
         for result in (r for op in members for r in op.results):
             memory = places.memory.get(result)
             if memory is not None and not places.rows[result]:
+                before = found.get(whole(memory), memory)
                 is_row = not self._depth or self._is_at_row(result)
-                is_alike = is_row and found.get(whole(memory), memory) == memory
+                is_alike = is_row and before is not None and before == memory
                 found[whole(memory)] = memory if is_alike else None
         return found
 

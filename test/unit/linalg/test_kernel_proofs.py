@@ -56,12 +56,20 @@ def added_later() -> ted.Tensor:
     return ted.index_add(ted.exp(Y), 0, ted.cast(Y[:2, 0], "int64"), X[:2])
 
 
+def parts_of_rows() -> ted.Tensor:
+    """Row i of x that is read where rows 2 i and 2 i + 1 of the result are written."""
+    e = ted.reshape(ted.exp(Y), (4, 2, 8))
+    shares = e / ted.sum(e, axis=(1, 2), keepdims=True)
+    return ted.reshape(X[:4][:, None, :] + shares, (8, 8))
+
+
 # What reads x late, where the result lies in the memory of x.
 LATE: dict[str, Callable[[], ted.Tensor]] = {
     "by a later equation": added_later,
     "at another place": lambda: Y + X[::-1],
     "at another place of a row": lambda: Y + X[:, ::-1],
     "at another row of a loop": shared_rows,
+    "at the row of a loop that writes parts": parts_of_rows,
     "in a product": lambda: X @ Y,
     "at data": lambda: Y + ted.take(X, ted.cast(Y[:, 0], "int64"), axis=0),
     "a recurrence": lambda: ted.cumsum(X[::-1], 0),
