@@ -9,7 +9,7 @@ loop over rows would have to come before it and after it.
 
 from __future__ import annotations
 
-from ted.linalg.equation_groups import EQUATION, SCAN
+from ted.linalg.equation_groups import EQUATION, is_init
 from ted.linalg.loop_order import loop_order
 from ted.linalg.subdomain import from_compute
 from ted.linalg.unit_dims import without_unit_iterations
@@ -45,12 +45,5 @@ def _is_column_sum(op: ir.Operation) -> bool:
 
 def _is_overwritten(op: ir.Operation) -> bool:
     """Whether another operation goes on from what this one reads."""
-    return any(
-        use.owner.operation != op and _goes_on(use.owner.operation, use.operand_number)
-        for operand in op.operands
-        for use in operand.uses
-    )
-
-
-def _goes_on(op: ir.Operation, operand: int) -> bool:
-    return op.name in (EQUATION, SCAN) and operand >= len(op.operands) - len(op.results)
+    uses = (use for operand in op.operands for use in operand.uses)
+    return any(use.owner.operation != op and is_init(use) for use in uses)

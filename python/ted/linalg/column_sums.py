@@ -17,6 +17,7 @@ from ted.linalg.equation_groups import (
     Candidates,
     EquationGroup,
     init_of,
+    read_inside,
     short,
     top_of,
 )
@@ -25,7 +26,7 @@ from ted.linalg.loop_order import loop_order
 from ted.linalg.subdomain import Subdomain
 from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used
-from ted.mlir.queries import defining, operands_inside
+from ted.mlir.queries import defining
 from ted.mlir.strategies import Declined
 from ted.records import dataclass
 
@@ -63,7 +64,7 @@ def group_of_sum(
         return Declined("no sum over rows, and nothing else")
     if subdomain.domain or any(r.guard for r in subdomain.reads if r is not None):
         return Declined("it has a condition, and may become several sums")
-    if len(op.results) > 1 or _at_data(op):
+    if len(op.results) > 1 or read_inside(op):
         return Declined("it reads at data, or has several results")
     rows, reason = subdomain.extents[row], "no group over its rows reads or makes what it reads"
     last = {n: table.position[max(g.members, key=table.position.__getitem__)]
@@ -78,12 +79,6 @@ def group_of_sum(
                 return Into(number)
             reason = why
     return Declined(reason)
-
-
-def _at_data(op: ir.Operation) -> list[ir.Value]:
-    """Tensors that the body reads."""
-    inside = operands_inside(op, lambda inner: len(op.operands) if inner == op else 0)
-    return [v for v in inside if isinstance(v.type, ir.RankedTensorType)]
 
 
 def _shares(op: ir.Operation, row: int, group: EquationGroup, table: Candidates) -> bool:

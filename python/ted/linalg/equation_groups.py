@@ -26,7 +26,7 @@ from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used, linear, single_dim
 from ted.mlir.locations import user_name
-from ted.mlir.queries import defining
+from ted.mlir.queries import defining, is_inside, operands_inside
 from ted.mlir.scalars import byte_width, element_type, shape_of
 from ted.mlir.semiring import MULTIPLICATIONS
 from ted.mlir.strategies import FORM, asked_for, wishes_of
@@ -93,11 +93,28 @@ def _is_reshaped(write: Sequence[ir.AffineExpr], shape: list[int], target: list[
 
 def _is_start(value: ir.Value) -> bool:
     """Whether something goes on from a tensor."""
-    users = ((use.owner.operation, use.operand_number) for use in value.uses)
-    return any(
-        op.name == SCAN or (op.name == EQUATION and k >= len(op.operands) - len(op.results))
-        for op, k in users
-    )
+    return any(map(is_init, value.uses))
+
+
+def is_init(use: ir.OpOperand) -> bool:
+    """Whether an equation or a scan starts from what it uses."""
+    op = use.owner.operation
+    return op.name in (EQUATION, SCAN) and use.operand_number >= len(op.operands) - len(op.results)
+
+
+def read_inside(op: ir.Operation) -> set[ir.Value]:
+    """The tensors from outside that are read in an equation at data, or in the steps of a scan."""
+    own = len(op.operands)
+    values = operands_inside(op, lambda inner: own if inner == op else 0)
+    return {v for v in values if isinstance(v.type, ir.RankedTensorType) and _is_outer(v, op)}
+
+
+def _is_outer(value: ir.Value, op: ir.Operation) -> bool:
+    owner = value.owner
+    maker = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
+    if isinstance(owner, ir.Block):
+        return maker != op and not is_inside(maker, op)
+    return not is_inside(maker, op)
 
 
 def top_of(op: ir.Operation, block: ir.Block) -> ir.Operation:

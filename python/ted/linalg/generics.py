@@ -34,7 +34,7 @@ def emit_generic(subdomain: Subdomain, target: WrittenSlice, results: Values) ->
     ]
     slices = [target.of(r) for r in results]
     begins = subdomain.begins or (None,) * len(results)
-    started = [_started(*one) for one in zip(slices, totals, begins, strict=True)]
+    started = [totals_of(*one) for one in zip(slices, totals, begins, strict=True)]
     finished = _generic(subdomain, target, started)
     rounded = [
         cast_tensor(f, kind, narrowed, into=s)
@@ -43,7 +43,7 @@ def emit_generic(subdomain: Subdomain, target: WrittenSlice, results: Values) ->
     return [target.back_into(part, r) for part, r in zip(rounded, results, strict=True)]
 
 
-def _started(part: ir.Value, total: ir.Type, begin: ir.Value | None) -> ir.Value:
+def totals_of(part: ir.Value, total: ir.Type, begin: ir.Value | None) -> ir.Value:
     """A part of a result as totals of a type, from what it is everywhere if that is known."""
     if begin is None or element_type(part) == total:
         return cast_tensor(part, total, widened)

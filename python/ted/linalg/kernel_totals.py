@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ted.linalg.combiners import accumulator_type
-from ted.linalg.generics import cast_tensor, filled
+from ted.linalg.generics import cast_tensor, filled, totals_of
 from ted.linalg.loops import TOTAL
 from ted.linalg.memory_places import Places
 from ted.linalg.sliced_dims import reads_sliced
@@ -18,8 +18,7 @@ from ted.linalg.subdomain import Subdomain, from_compute
 from ted.linalg.unit_dims import without_unit_iterations
 from ted.mlir import ir
 from ted.mlir.queries import defining
-from ted.mlir.scalars import element_type, narrowed, shape_of, widened
-from ted.mlir.storage import allocated
+from ted.mlir.scalars import element_type, narrowed
 
 
 def row_of(op: ir.Operation) -> int:
@@ -36,12 +35,10 @@ def begun_total(op: ir.Operation, places: Places) -> ir.Value:
     combiner = ir.StringAttr(op.attributes["combiner"]).value
     kind = accumulator_type(combiner, element_type(memory), repeats=True)
     with op.location:
-        if start is None or start.value is None:
-            return cast_tensor(memory, kind, widened)
-        number = _here(start.value)
-        if kind == element_type(memory):
+        number = None if start is None or start.value is None else _here(start.value)
+        if number is not None and kind == element_type(memory):
             return filled(memory, number)
-        return filled(allocated(shape_of(memory), kind), widened(number, kind))
+        return totals_of(memory, kind, number)
 
 
 def _here(number: ir.Value) -> ir.Value:

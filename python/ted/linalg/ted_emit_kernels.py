@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ted.linalg.branches import lower_with_branches
-from ted.linalg.equation_groups import EQUATION, SCAN, short, top_of
+from ted.linalg.equation_groups import EQUATION, SCAN, read_inside, short, top_of
 from ted.linalg.generics import filled
 from ted.linalg.kernel_proofs import check_reads, check_steps, is_at_row
 from ted.linalg.kernel_strategies import Kernel, decide, erase
@@ -35,7 +35,7 @@ from ted.linalg.unit_dims import expand, reshaped, without_unit_iterations
 from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import func, ir
 from ted.mlir.aliasing import whole
-from ted.mlir.queries import defining, functions, is_inside, operands_inside, operations, terminator
+from ted.mlir.queries import defining, functions, operations, terminator
 from ted.mlir.scalars import affine_value, element_type, index, shape_of
 from ted.mlir.storage import forall, loop, part
 from ted.mlir.strategies import FORM, Choice, check_is_seen
@@ -206,7 +206,7 @@ class _Emission:
     def _scan(self, site: Site, choice: Choice) -> None:
         """A recurrence, whose histories lie in memory unless only slices of them are kept."""
         op, places, windows = site.op, self.places, windows_of(site, choice)
-        read = _read_inside(op)
+        read = read_inside(op)
         known = {v: places.in_full(v) for v in read}
         for k, (result, init) in enumerate(zip(op.results, list(op.operands), strict=True)):
             start = defining(init, "tensor.empty", "linalg.fill")
@@ -336,21 +336,6 @@ class _Emission:
         rows = range(self._depth) if rows is None else rows
         check_reads(short, at_data, self._written, rows)
         return short
-
-
-def _read_inside(op: ir.Operation) -> set[ir.Value]:
-    """The tensors from outside that the steps of a recurrence read."""
-    own = len(op.operands)
-    values = operands_inside(op, lambda inner: own if inner == op else 0)
-    return {v for v in values if isinstance(v.type, ir.RankedTensorType) and _is_outer(v, op)}
-
-
-def _is_outer(value: ir.Value, op: ir.Operation) -> bool:
-    owner = value.owner
-    maker = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
-    if isinstance(owner, ir.Block):
-        return maker != op and not is_inside(maker, op)
-    return not is_inside(maker, op)
 
 
 def _block(memory: ir.Value, sizes: Sequence[int], at: Sequence[ir.Value]) -> ir.Value:

@@ -46,14 +46,14 @@ class TedLowerTensors:
 
         Raises: PassFailed for what has no memory, ScheduleError for an attribute that does not fit.
         """
-        if not (_has_tensors(module.operation) or any(map(_has_results, functions(module)))):
+        lowered = [f for f in functions(module) if _has_tensors(f.operation) or _has_results(f)]
+        if not lowered:
             return
         check_is_seen(module.operation, (), GROUP)
-        for function in functions(module):
+        for function in lowered:
             _check(function)
         rows = 0 if self.gpu else named_cpu(self.cpu).chains
         ConvertTedToLinalg(rows, ahead=not self.gpu, branches=not self.gpu).run(module)
-        lowered = [f for f in functions(module) if _has_tensors(f.operation) or _has_results(f)]
         names = [function.name.value for function in lowered]
         for function in lowered:
             _keep_arguments(function)
