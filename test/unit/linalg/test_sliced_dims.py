@@ -12,7 +12,10 @@ import pytest
 import ted
 from ted.dialects import make_context
 from ted.ir.pass_driver import run_pipeline
+from ted.linalg.sliced_dims import rows_written
+from ted.linalg.subdomain import from_compute
 from ted.mlir import ir
+from ted.mlir.queries import operations
 from unit.gpu.cuda_programs import run as run_on_gpu
 
 RNG = np.random.default_rng(12)
@@ -133,3 +136,47 @@ def test_totals_of_other_types_are_filled_and_not_converted(dtype: str) -> None:
     text = ted.compile([x], [ted.argmax(x, axis=1)]).ir("linalg")
     (number,) = re.findall(r"(%\d+) = arith.extf %cst", text)
     assert f"linalg.fill ins({number} : f32)" in text
+
+
+def dim(k: int) -> ir.AffineExpr:
+    return ir.AffineExpr.get_dim(k)
+
+
+WRITTEN = [
+    # Subscripts of a result over dims of extents 3, 4, 2; its shape; dims that are rows.
+    ("a dim each", lambda: [dim(0), dim(1), dim(2)], (3, 4, 2), 3),
+    ("a part of a dim", lambda: [dim(0), dim(1) * 2 + dim(2)], (3, 8), 2),
+    ("as columns", lambda: [dim(1), dim(0), dim(2)], (4, 3, 2), 3),
+    ("a rest", lambda: [dim(0), dim(1) * 2 + dim(2)], (3, 9), 1),
+    ("behind the first", lambda: [dim(0) + 1, dim(1), dim(2)], (4, 4, 2), 0),
+    ("parts that meet", lambda: [dim(0), dim(1) + dim(2)], (3, 5), 1),
+    ("two parts of one dim", lambda: [dim(0) * 8 + dim(1) * 2 + dim(2)], (24,), 1),
+    ("a diagonal", lambda: [dim(0), dim(0), dim(1), dim(2)], (3, 3, 4, 2), 0),
+]
+
+
+@pytest.mark.parametrize(("name", "write", "shape", "rows"), WRITTEN, ids=[w[0] for w in WRITTEN])
+def test_rows_have_equal_parts_of_their_own(
+    name: str, write: Callable[[], list[ir.AffineExpr]], shape: tuple[int, ...], rows: int
+) -> None:
+    del name
+    with make_context():
+        module = ir.Module.parse(COPY)
+        (op,) = operations(module.operation, "ted.compute")
+        assert rows_written(from_compute(op), write(), shape) == rows
+
+
+COPY = """
+#all = affine_set<(i, j, k) : (0 == 0)>
+#ijk = affine_map<(i, j, k) -> (i, j, k)>
+func.func @f(%x: tensor<3x4x2xf32>, %o: tensor<3x4x2xf32>) -> tensor<3x4x2xf32> {
+  %y = "ted.compute"(%x, %o) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 3, 4, 2>, iterators = ["parallel", "parallel", "parallel"],
+    domain = #all, reads = [#ijk], guards = [#all], write = #ijk, combiner = "set"
+  } : (tensor<3x4x2xf32>, tensor<3x4x2xf32>) -> tensor<3x4x2xf32>
+  return %y : tensor<3x4x2xf32>
+}
+"""
