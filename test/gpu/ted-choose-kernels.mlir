@@ -366,3 +366,15 @@ func.func @asked_for(%a: memref<64x8xf32>, %b: memref<64xf32>) {
   }
   return
 }
+
+// A number that is put into memory is no copy of memory.
+// CHECK-LABEL: func.func @number
+// CHECK: ted.strategy = {lanes = 1 : i64, name = "points"}
+func.func @number(%x: f32, %y: memref<f32>) {
+  linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []}
+      ins(%x : f32) outs(%y : memref<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}

@@ -155,7 +155,8 @@ def _host_copy(site: Site) -> Any:
 def _yields_only(op: ir.Operation) -> bool:
     """Whether an operation puts the elements of one piece of memory into another, as they are."""
     generic = generic_of(op)
-    if generic is None or len(generic.inputs) != 1 or len(op.operands) != 2:
+    is_memory = all(isinstance(v.type, ir.MemRefType) for v in op.operands)
+    if generic is None or not is_memory or len(generic.inputs) != 1 or len(op.operands) != 2:
         return False
     is_first = list(generic.yielded) == [generic.body.arguments[0]]
     one, other = generic.maps
