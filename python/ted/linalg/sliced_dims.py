@@ -125,11 +125,11 @@ def rows_written(
     seen: set[int] = set()
     for dim in range(len(subdomain.parallel_dims)):
         used = [k for k, e in enumerate(write) if dim in dims_used(e)]
-        form = linear(write[used[0]]) if len(used) == 1 else None
-        if form is None or used[0] in seen:
+        part = _part(write[used[0]], dim, subdomain.extents) if len(used) == 1 else None
+        if part is None or used[0] in seen:
             return dim
-        part, extent = _part(write[used[0]], dim, form[dim], subdomain.extents), shape[used[0]]
-        is_whole = part.factor == part.size and part.factor * subdomain.extents[dim] == extent
+        count = part.factor * subdomain.extents[dim]
+        is_whole = part.factor == part.size and count == shape[used[0]]
         if part.offset or not is_whole:
             return dim
         seen.update(used)
@@ -143,9 +143,9 @@ def write_at(
     parts: Slice = {}
     for dim, count in enumerate(at):
         (k,) = [k for k, e in enumerate(subdomain.write) if dim in dims_used(e)]
-        form = linear(subdomain.write[k])
-        assert form is not None, "rows have parts of their own"
-        parts[k] = (_part(subdomain.write[k], dim, form[dim], subdomain.extents), count)
+        part = _part(subdomain.write[k], dim, subdomain.extents)
+        assert part is not None, "rows have parts of their own"
+        parts[k] = (part, count)
     made = [_sliced_read(Read(init, subdomain.write), parts) for init in subdomain.inits]
     reads = [read for read in made if read is not None]
     return [read.tensor for read in reads], reads[0].subscripts
@@ -187,20 +187,24 @@ def _parts(read: Read | None, dim: int, extents: Sequence[int]) -> dict[int, Par
     found: dict[int, Part] = {}
     for k, expr in enumerate(() if read is None else read.subscripts):
         if dim in dims_used(expr):
-            form = linear(expr)
-            if form is None:
+            part = _part(expr, dim, extents)
+            if part is None:
                 return None
-            found[k] = _part(expr, dim, form[dim], extents)
+            found[k] = part
     shape = () if read is None else shape_of(read.tensor)
     return found if all(_is_inside(found[k], extents[dim], shape[k]) for k in found) else None
 
 
-def _part(expr: ir.AffineExpr, dim: int, factor: int, extents: Sequence[int]) -> Part:
+def _part(expr: ir.AffineExpr, dim: int, extents: Sequence[int]) -> Part | None:
+    """The part that a subscript touches at a value of a dim; None if it is not linear."""
+    form = linear(expr)
+    if form is None:
+        return None
     rest = down(ir.AffineExpr.simplify_affine_expr(
-        expr - ir.AffineExpr.get_dim(dim) * factor, len(extents), 0
+        expr - ir.AffineExpr.get_dim(dim) * form[dim], len(extents), 0
     ))  # fmt: skip
     low, high = value_range(rest, extents)
-    return Part(factor, low, high - low + 1, down(rest - low))
+    return Part(form[dim], low, high - low + 1, down(rest - low))
 
 
 def _is_inside(part: Part, steps: int, extent: int) -> bool:
