@@ -20,7 +20,7 @@ from ted.domain import sets
 from ted.domain.boxes import whole_box
 from ted.domain.budget import BudgetExhausted, bounded, required
 from ted.domain.sizes import is_symbolic
-from ted.ir.affine import NotAffine, canonical_index, canonical_indices
+from ted.ir.affine import NotAffine, canonical_index
 from ted.ir.equations import (
     Equation,
     System,
@@ -32,9 +32,10 @@ from ted.ir.equations import (
     with_expressions,
 )
 from ted.ir.expressions import Expr
-from ted.ir.scalar import add, dim, floordiv, index, load, mul, rewrite, sub, substitute
+from ted.ir.scalar import floordiv, index, load, rewrite, sub
 from ted.transforms.demanded_elements import Box, note_reads, points_writing
 from ted.transforms.demanded_recurrences import recurrence_boxes
+from ted.transforms.part_of_box import part_of_box
 
 
 def shrink_to_demand(
@@ -135,15 +136,9 @@ def _place(subscript: Expr, side: range) -> Expr:
 
 def _within(equation: Equation, points: Any, box: Box) -> Equation:
     """Some points of an equation, which write into a box; its parallel dims get as short."""
-    rank, sides = equation.rank, [range(extent) for extent in equation.extents]
+    sides = [range(extent) for extent in equation.extents]
     found = bounded(sets.dim_steps, points) or sides
     sides[: equation.parallel] = found[: equation.parallel]
-    units = [[s.step * (k == d) for k in range(rank)] for d, s in enumerate(sides)]
-    affs = [sets.linear(rank, unit, s.start) for unit, s in zip(units, sides, strict=True)]
-    domain = sets.preimage(points, rank, affs).coalesce()
-    moved = [add(mul(dim(d), index(s.step)), index(s.start)) for d, s in enumerate(sides)]
-    body, *write = canonical_indices(substitute(equation.expressions, moved), domain)
-    return replace(
-        equation, extents=tuple(map(len, sides)), domain=domain, body=body,
-        write=tuple(canonical_index(w, domain) for w in map(_place, write, box.sides)),
-    )  # fmt: skip
+    made = part_of_box(equation, points, sides)
+    write = (canonical_index(w, made.domain) for w in map(_place, made.write, box.sides))
+    return replace(made, write=tuple(write))

@@ -25,7 +25,7 @@ from typing import Any
 from ted.domain import parameters, sets
 from ted.domain.budget import BudgetExhausted, required
 from ted.domain.sizes import is_symbolic
-from ted.ir.affine import NotAffine, canonical_index, canonical_indices
+from ted.ir.affine import NotAffine, canonical_index
 from ted.ir.equations import (
     Equation,
     System,
@@ -34,12 +34,14 @@ from ted.ir.equations import (
     operands,
     recurrent_tensors,
     rewrite_system,
+    with_expressions,
 )
 from ted.ir.expressions import Expr
 from ted.ir.rewriting import SystemPass
-from ted.ir.scalar import TRUE, add, dim, index, load, reads_data, rewrite, sub, substitute
+from ted.ir.scalar import TRUE, index, load, reads_data, rewrite, sub
 from ted.records import dataclass
 from ted.transforms.demanded_elements import elements_read, note_reads, points_writing
+from ted.transforms.part_of_box import part_of_box
 
 STRIPS = 4  # they have 5/8 of the box around a triangle; 8 have 9/16, and are twice the code
 ROWS = 8  # of which strips are multiples: registers hold as many rows of a product
@@ -302,25 +304,14 @@ class _Cutter:
 
     def _moved(self, equation: Equation, points: Any, k: int, origin: Sequence[int]) -> Equation:
         """The equation over the box around some points, which read and write in strip k."""
-        rank = equation.rank
-        sides = sets.dim_ranges(points) or [(0, n - 1) for n in equation.extents]
-        starts = [low for low, _ in sides]
-        affs = [
-            sets.linear(rank, [int(d == e) for e in range(rank)], low)
-            for d, low in enumerate(starts)
-        ]
-        domain = sets.preimage(sets.anonymous(points), rank, affs).coalesce()
+        ranges = sets.dim_ranges(points) or [(0, n - 1) for n in equation.extents]
         write = [sub(w, index(low)) for w, low in zip(equation.write, origin, strict=True)]
         (body,) = rewrite([equation.body], lambda node, args: self._read(node, args, k))
-        moved = [add(dim(d), index(low)) for d, low in enumerate(starts)]
-        body, *write = canonical_indices(substitute([body, *write], moved), domain)
-        made = replace(
-            equation,
-            extents=tuple(high - low + 1 for low, high in sides),
-            domain=domain,
-            body=body,
-            write=tuple(canonical_index(w, domain) for w in write),
-        )
+        sides = [range(low, high + 1) for low, high in ranges]
+        reading = with_expressions(equation, (body, *write))
+        made = part_of_box(reading, sets.anonymous(points), sides)
+        write = [canonical_index(w, made.domain) for w in made.write]
+        made = replace(made, write=tuple(write))
         return made if made.is_box else replace(made, wishes=(MASKED,))
 
     def _read(self, node: Expr, args: tuple[Expr, ...], k: int) -> Expr | None:
