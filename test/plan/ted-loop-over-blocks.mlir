@@ -1,4 +1,4 @@
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-simplify,ted-fuse-pointwise,ted-loop-over-blocks{bytes=256 always=true})' --mlir-print-local-scope | filecheck %s
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-simplify,ted-fuse-pointwise,ted-loop-over-blocks{bytes=2400})' --mlir-print-local-scope | filecheck %s
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-simplify,ted-fuse-pointwise,ted-loop-over-blocks)' --mlir-print-local-scope | filecheck %s --check-prefix=SMALL
 
 // Products of 32 x 24 are made in four blocks of 8 rows, their maxima and exponentials with them;

@@ -4,34 +4,38 @@ Before: a program, and stages that hold 9 MiB at most      After: stages that ho
 
 The pass `ted-limit-memory` decides on equations, where it is known what can be made again; what
 lowering adds (packed operands, padding) or saves (rows that are fused) shows only at the end, so
-that is measured, and the pass is asked for less where it was too much.
+that is measured, and the pass is asked for less where it was too much. Before anything is computed
+again, what is large is made in loops over blocks, and these get smaller.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ted.api.memory_timelines import INPUT, MemoryTimeline
+from ted.cpu.pipeline import Held
 from ted.errors import CompileError
 from ted.ir.pipelines import Stage
 
-ATTEMPTS = 7  # each is a lowering of the program
+ATTEMPTS = 8  # each is a lowering of the program
+SHARES = (0, 1, 4)  # of the second cache for a block: in the first attempts of loops, and later on
 STEP = 7 / 8  # less is asked for each time, at least
 SHOWN = 5  # of what is held, in an error
 
 
 def stages_within(
-    limit: int, stages: Callable[[int | None], Sequence[Stage]],
+    limit: int, stages: Callable[[Held | None], Sequence[Stage]],
     timeline: Callable[[Sequence[Stage]], MemoryTimeline], modelled: Callable[[], int], name: str,
 ) -> Sequence[Stage]:  # fmt: skip
-    """The stages, for some bytes that equations should hold, by which a program keeps to a limit.
+    """The stages, for what equations should hold, by which a program keeps to a limit.
 
     `modelled` is what equations hold where nothing is computed again, by the model of the pass.
     Raises: CompileError, which names the least peak that was found and what is held then.
     """
-    asked: int | None = None
+    asked: Held | None = None
     least: MemoryTimeline | None = None
-    for _ in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         made = stages(asked)
         found = timeline(made)
         if found.peak_bytes <= limit:
@@ -39,8 +43,12 @@ def stages_within(
         if least is None or found.peak_bytes < least.peak_bytes:
             least = found
         # At first nothing is computed again, but loops over blocks may cost more.
-        less = min(limit / found.peak_bytes, STEP)
-        asked = modelled() if asked is None else int(less * asked)
+        if attempt < len(SHARES):
+            asked = Held(modelled() if asked is None else asked.most, SHARES[attempt])
+        else:
+            assert asked is not None, "after the first attempts"
+            less = min(limit / found.peak_bytes, STEP)
+            asked = replace(asked, most=int(less * asked.most))
     assert least is not None, "a first attempt"
     raise CompileError(
         f"{name}: memory_limit is {limit} bytes, the least that was found is {least.peak_bytes}, "

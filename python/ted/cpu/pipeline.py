@@ -8,6 +8,7 @@ from dataclasses import replace
 from ted.ir.pipelines import Stage, Step, pipeline_text, with_options
 from ted.linalg.pipeline import equations
 from ted.machine import DEFAULT, Cpu, named_cpu
+from ted.records import dataclass
 
 HALVES_IN_F32 = (
     "arith-emulate-unsupported-floats{source-types=bf16,f16 target-type=f32},"
@@ -146,20 +147,31 @@ _OF_GRAIN = ("ted-block-rows", "ted-parallelize-kernels")
 _ANNOTATING = "ted-annotate-functions"
 
 
-def cpu_stages(cpu: Cpu, memory: int | None = None) -> tuple[Stage, ...]:
-    """The stages for one CPU; native code takes all instructions of the machine that compiles.
+@dataclass(frozen=True)
+class Held:
+    """Bytes that equations should hold at most, computed again where they are read late.
 
-    `memory`: bytes that equations should hold at most, computed again where they are read late.
+    What takes more than one in `share` of the second cache is made in blocks, and no block does;
+    with a share of 0 blocks are as large as is fast.
     """
+
+    most: int
+    share: int = 0
+
+
+def cpu_stages(cpu: Cpu, held: Held | None = None) -> tuple[Stage, ...]:
+    """The stages for one CPU; native code takes all instructions of the machine that compiles."""
     given: dict[str, Sequence[str]] = {name: [f"cpu={cpu.name}"] for name in _OF_CPU}
     if cpu.grain_cycles != named_cpu(cpu.name).grain_cycles:
         given |= {name: [f"cpu={cpu.name}", f"grain={cpu.grain_cycles}"] for name in _OF_GRAIN}
     given[_ANNOTATING] = [f"cpu={cpu.name}", *(["native=true"] if cpu.is_native else [])]
     stages = with_options(CPU_STAGES, given)
-    if memory is None:
+    if held is None:
         return stages
-    limit = Step(f"ted-limit-memory{{bytes={memory}}}", "after fusion: what is left is held")
-    blocks = replace(_BLOCKS, passes=f"{_BLOCKS.passes}{{cpu={cpu.name} always=true}}")
+    limit = Step(f"ted-limit-memory{{bytes={held.most}}}", "after fusion: what is left is held")
+    block = cpu.second_cache.size // held.share if held.share else 0
+    options = f"cpu={cpu.name} always=true bytes={block}"
+    blocks = replace(_BLOCKS, passes=f"{_BLOCKS.passes}{{{options}}}")
     return (equations([_JOIN], [_TURN], [_CUT, limit, blocks]), *stages[1:])
 
 

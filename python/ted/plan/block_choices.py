@@ -39,14 +39,39 @@ class Choice:
         return f"{self.tensor} {self.reason}"
 
 
-def choices(system: System, cache: int, *, always: bool = False) -> Iterator[Choice]:
-    """What becomes of each tensor that is larger than `WHOLE` caches, the largest first.
+@dataclass(frozen=True)
+class Bounds:
+    """What the second cache holds, in bytes, and what stored tensors and blocks may take.
 
-    With `always` loops are made where they can be, of what outgrows the `cache` itself.
+    With `always` loops are made where they can be, of what outgrows the cache itself; with `most`
+    of what takes more than so many bytes, and no block does.
     """
-    least = cache if always else WHOLE * cache
+
+    cache: int
+    always: bool = False
+    most: int = 0
+
+    @property
+    def stored(self) -> int:
+        """The bytes of the largest tensor that is stored whatever it costs."""
+        if self.most:
+            return self.most
+        return self.cache if self.always else WHOLE * self.cache
+
+    def rows(self, extent: int, row: int) -> int:
+        """How many rows a block has at most, if one takes `row` bytes."""
+        if self.most:
+            held = self.most // row
+        else:
+            held = max(self.cache // row, min(PRODUCTS, FAR_CACHE * self.cache // row))
+        return max(1, min(held, extent // 2))
+
+
+def choices(system: System, bounds: Bounds) -> Iterator[Choice]:
+    """What becomes of each large tensor, the largest first."""
+    least = bounds.stored
     made = [t for t in system.tensors() if not t.is_input]
-    large = {t for t in made if nbytes(t) > cache}
+    large = {t for t in made if nbytes(t) > min(least, bounds.cache)}
     seeds = [t for t in made if nbytes(t) > least and t not in system.outputs]
     if not seeds:
         return
@@ -55,61 +80,70 @@ def choices(system: System, cache: int, *, always: bool = False) -> Iterator[Cho
     for seed in sorted(seeds, key=nbytes, reverse=True)[:SEEDS]:
         if any(seed in group.rows for group in taken):
             continue
-        choice = _choice(graph, seed, cache, always)
+        choice = _choice(graph, seed, bounds)
         if choice.loop is not None:
             taken.append(choice.loop.group)
             graph = Graph(system, taken, large)
         yield choice
 
 
-def _choice(graph: Graph, seed: Tensor, cache: int, always: bool) -> Choice:
+def _choice(graph: Graph, seed: Tensor, bounds: Bounds) -> Choice:
     reasons: list[str] = []
     found: list[_Cost] = []
     for along in range(len(seed.shape)):
-        cost = _cost(graph, seed, along, cache, always)
+        cost = _cost(graph, seed, along, bounds)
         if isinstance(cost, Apart):
             reasons.append(f"along dim {along}, {cost}")
         else:
             found.append(cost)
-    best = max(found, key=lambda cost: cost.stored - cost.again, default=None)
+    best = max(found, key=lambda cost: cost.gain(bounds.always), default=None)
     if best is None:
         return Choice(seed, None, f"is stored, since {'; '.join(reasons)}")
     loop, whole = best.loop, f"{best.stored >> 20} MiB of what is whole"
     counted = f"{best.again >> 20} MiB for {loop.steps} blocks"
-    if best.again < best.stored or always:
+    if best.again < best.stored or bounds.always:
         reason = f"is made in blocks of {loop.size} rows, {counted} in place of {whole}"
         return Choice(seed, loop, reason)
     return Choice(seed, None, f"is stored, {whole} in place of {counted}")
 
 
-def _cost(graph: Graph, seed: Tensor, along: int, cache: int, always: bool) -> _Cost | Apart:
+def _cost(graph: Graph, seed: Tensor, along: int, bounds: Bounds) -> _Cost | Apart:
     try:
         group = grown(graph, seed, along)
     except Apart as reason:
         return reason
-    if not always and not any(map(is_contraction, group.loops)):
+    if not bounds.always and not any(map(is_contraction, group.loops)):
         return Apart("nothing is a product of matrices, and rows of the others are fused anyhow")
-    cost = _Cost(graph, group, cache)
-    if cost.loop.size < LEAST:
-        least = f"{LEAST} rows or more, of which caches hold {cost.most}"
-        return Apart(f"{group.extent} rows are no equal blocks of {least}")
+    cost = _Cost(graph, group, bounds)
+    if cost.loop.size < LEAST and not bounds.always:
+        return Apart(f"caches hold {cost.most} of {group.extent} rows, and {LEAST} are a block")
     return cost
 
 
 class _Cost:
     """A loop in blocks of `most` rows or fewer, and the bytes that go through memory with it."""
 
-    def __init__(self, graph: Graph, group: Group, cache: int) -> None:
+    def __init__(self, graph: Graph, group: Group, bounds: Bounds) -> None:
         inside = [t for t in group.rows if graph.is_inside(t, group)]
-        row = max(1, sum(map(nbytes, inside)) // group.extent)
-        held = max(cache // row, min(PRODUCTS, FAR_CACHE * cache // row))
-        self.most = min(held, group.extent // 2)
-        sizes = (n for n in range(1, self.most + 1) if group.extent % n == 0)
-        self.loop = BlockLoop(group, max(sizes, default=1))
+        self.never_whole = sum(map(nbytes, inside))
+        row = max(1, self.never_whole // group.extent)
+        cache = bounds.cache
+        self.most = bounds.rows(group.extent, row)
+        self.loop = BlockLoop(group, _size(group.extent, self.most))
         self.stored = sum(_moved(nbytes(t), cache) * (1 + len(graph.readers[t])) for t in inside)
         totals = sum(nbytes(t) for t, along in group.rows.items() if along is None)
         passed = sum(map(nbytes, _operands_without_rows(group))) + 2 * totals
         self.again = self.loop.steps * _moved(passed, cache)
+
+    def gain(self, in_memory: bool) -> tuple[int, int]:
+        """The bytes that it saves: of what is held, if that counts most, and of what is moved."""
+        return in_memory * self.never_whole, self.stored - self.again
+
+
+def _size(extent: int, most: int) -> int:
+    """The rows of a block: half of the most or more, without a rest if that can be."""
+    sizes = range(most, most // 2, -1)
+    return next((n for n in sizes if extent % n == 0), extent // -(-extent // most))
 
 
 def _moved(size: int, cache: int) -> int:

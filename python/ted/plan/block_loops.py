@@ -5,15 +5,17 @@ After:  z'[t, i, j] over i < size, at row `size * t + i`; dv'[t, j] = dv'[t - 1,
         others read dv'[last, j], and z[size * t + i, j] = z'[t, i, j] if they do at all
 
 No row reads another one, so these are recurrences for what a step keeps: a group of tensors with a
-time that `ted.ir.to_ops` makes one `ted.scan` of, whose steps hold what is read again only.
+time that `ted.ir.to_ops` makes one `ted.scan` of, whose steps hold what is read again only. Rows
+behind the last whole block, the rest, are tensors of their own, with what is added to the totals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
-from ted.domain import parameters
+from ted.domain import parameters, sets
 from ted.domain.affine import dim as dim_aff
 from ted.ir.affine import aff_to_expr
 from ted.ir.equations import (
@@ -32,6 +34,7 @@ from ted.ir.graphs import circles
 from ted.ir.scalar import add, dim, index, load, rewrite
 from ted.plan.block_groups import Group
 from ted.records import dataclass
+from ted.transforms.part_of_box import part_of_box
 from ted.transforms.ted_split_dims import with_dim_split
 
 CARRIES = "ted.carries"  # a wish of what begins a total: the slice of the step before, not a copy
@@ -39,15 +42,20 @@ CARRIES = "ted.carries"  # a wish of what begins a total: the slice of the step 
 
 @dataclass(frozen=True)
 class BlockLoop:
-    """A group, and how many rows a block has, which divide all."""
+    """A group, and how many rows a block has."""
 
     group: Group
     size: int
 
     @property
     def steps(self) -> int:
-        """How many blocks there are."""
+        """How many whole blocks there are."""
         return self.group.extent // self.size
+
+    @property
+    def rest(self) -> range:
+        """The rows behind them."""
+        return range(self.steps * self.size, self.group.extent)
 
 
 def in_loops(system: System, loops: Sequence[BlockLoop]) -> System:
@@ -79,19 +87,26 @@ def _rebuilt(tensor: Tensor, made: dict[Tensor, Tensor]) -> Tensor:
 
 
 class _Parts:
-    """The tensors of a loop with a time: the block of a step, or what was added up by then."""
+    """The tensors of a loop with a time: the block of a step, or what was added up by then.
+
+    Behind the blocks a tensor with rows has those of the rest, and a total is added to.
+    """
 
     def __init__(self, loop: BlockLoop, made: dict[Tensor, Tensor]) -> None:
         self.loop, self.rows, self.made = loop, loop.group.rows, made
         self.parts: dict[Tensor, Tensor] = {}
+        self.rests: dict[Tensor, Tensor] = {}
 
     def make(self, group: Sequence[Tensor]) -> None:
         """The parts of all, and what others read of them."""
         for (tensor,) in circles(group, lambda t: [o for o in operands(t) if o in self.rows]):
             along = self.rows[tensor]
             self.parts[tensor] = part = self._part(tensor, along)
-            seen = self._last(tensor, part) if along is None else self._rows(tensor, part, along)
-            self.made[tensor] = replace(tensor, fill=None, equations=(seen,), time=None, inner=())
+            if along is None:
+                seen = (self._last(tensor, part), *self._behind(tensor, None))
+            else:
+                seen = tuple(self._seen_rows(tensor, along))
+            self.made[tensor] = replace(tensor, fill=None, equations=seen, time=None, inner=())
 
     def _part(self, tensor: Tensor, along: int | None) -> Tensor:
         steps, shape = self.loop.steps, tensor.shape
@@ -100,7 +115,7 @@ class _Parts:
         else:
             held, time = (*shape[:along], steps, self.loop.size, *shape[along + 1 :]), along
         part = replace(tensor, shape=held, equations=(), time=time, reverse=False, inner=())
-        equations = [self._equation(e, along) for e in tensor.equations]
+        equations = [e for one in tensor.equations for e in self._in_blocks(one, along)]
         part.equations = (*([_carried(part)] if along is None else []), *equations)
         return part
 
@@ -109,47 +124,82 @@ class _Parts:
         at = (index(self.loop.steps - 1), *identity_dims(len(tensor.shape)))
         return whole(tensor.shape, load(part, at), tensor.location)
 
-    def _rows(self, tensor: Tensor, part: Tensor, along: int) -> Equation:
-        """The rows of all blocks."""
+    def _seen_rows(self, tensor: Tensor, along: int) -> Iterator[Equation]:
+        """The rows of all blocks, and those of the rest."""
+        part, shape = self.parts[tensor], tensor.shape
         dims = identity_dims(len(part.shape))
         write = (*dims[:along], self._row(along, along + 1), *dims[along + 2 :])
-        return replace(whole(part.shape, load(part, dims), tensor.location), write=write)
+        yield replace(whole(part.shape, load(part, dims), tensor.location), write=write)
+        if self.loop.rest:
+            held = (*shape[:along], len(self.loop.rest), *shape[along + 1 :])
+            made = tuple(self._behind(tensor, along))
+            self.rests[tensor] = rest = replace(
+                tensor, shape=held, equations=made, time=None, inner=()
+            )
+            dims = identity_dims(len(shape))
+            at = add(dim(along), index(self.loop.rest.start))
+            write = (*dims[:along], at, *dims[along + 1 :])
+            yield replace(whole(held, load(rest, dims), tensor.location), write=write)
 
     def _row(self, step: int, row: int) -> Expr:
         return aff_to_expr(dim_aff(step) * self.loop.size + dim_aff(row))
 
-    def _equation(self, equation: Equation, along: int | None) -> Equation:
+    def _in_blocks(self, equation: Equation, along: int | None) -> Iterator[Equation]:
         """The points of an equation in the step of their row; without rows, in the first one."""
         loop = self.loop.group.loops[equation]
         if loop is None:
-            body, *write = self._on_parts(equation.expressions, None)
-            return replace(equation, body=body, write=(index(0), *write))
-        split = with_dim_split(equation, loop, self.loop.size)
-        rest = (k for k in range(split.rank) if k != loop)
-        made = reorder_dims(split, [loop, *rest])
-        body, *write = self._on_parts(made.expressions, loop)
-        if along is None:
-            write.insert(0, dim(0))
-        else:
-            write[along : along + 1] = dim(0), dim(loop + 1)
-        return replace(made, parallel=equation.parallel + 1, body=body, write=tuple(write))
+            body, *write = rewrite(equation.expressions, partial(self._read, {}, ()))
+            yield replace(equation, body=body, write=(index(0), *write))
+            return
+        for cut in self._at_rows(equation, loop, range(self.loop.rest.start)):
+            split = with_dim_split(cut, loop, self.loop.size)
+            rest = (k for k in range(split.rank) if k != loop)
+            made = reorder_dims(split, [loop, *rest])
+            row = (dim(0), dim(loop + 1))
+            body, *write = rewrite(made.expressions, partial(self._read, self.parts, row))
+            if along is None:
+                write.insert(0, dim(0))
+            else:
+                write[along : along + 1] = row
+            yield replace(made, parallel=equation.parallel + 1, body=body, write=tuple(write))
 
-    def _on_parts(self, expressions: Sequence[Expr], loop: int | None) -> list[Expr]:
-        """The expressions on parts, of which an equation reads the row that it is at."""
+    def _behind(self, tensor: Tensor, along: int | None) -> Iterator[Equation]:
+        """The points of a tensor's equations in the rest."""
+        for equation in tensor.equations:
+            loop = self.loop.group.loops[equation]
+            if loop is None:
+                continue
+            for made in self._at_rows(equation, loop, self.loop.rest):
+                row = (dim(loop),)
+                body, *write = rewrite(made.expressions, partial(self._read, self.rests, row))
+                if along is not None:
+                    write[along] = dim(loop)
+                yield replace(made, body=body, write=tuple(write))
 
-        def moved(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
-            if node.op != "load":
-                return None
-            source: Tensor = node.attr
-            if source not in self.parts:
-                return load(self.made.get(source, source), args)
-            along = self.rows[source]
-            assert along is not None, "what a loop reads of its own has rows"
-            assert loop is not None, "and is read at a row"
-            at = (*args[:along], dim(0), dim(loop + 1), *args[along + 1 :])
-            return load(self.parts[source], at)
+    def _at_rows(self, equation: Equation, loop: int, rows: range) -> Iterator[Equation]:
+        """The points of an equation at some rows, if there are any."""
+        extent = self.loop.group.extent
+        if len(rows) == extent:
+            yield equation
+        elif rows:
+            points = sets.within(equation.domain, loop, rows.start, rows.stop - 1)
+            if not points.is_empty():
+                sides = [range(n) for n in equation.extents]
+                yield part_of_box(equation, points, [*sides[:loop], rows, *sides[loop + 1 :]])
 
-        return rewrite(expressions, moved)
+    def _read(
+        self, parts: Mapping[Tensor, Tensor], row: Sequence[Expr],
+        node: Expr, args: tuple[Expr, ...],
+    ) -> Expr | None:  # fmt: skip
+        """A read on parts, of which an equation reads the row that it is at."""
+        if node.op != "load":
+            return None
+        source: Tensor = node.attr
+        if source not in parts:
+            return load(self.made.get(source, source), args)
+        along = self.rows[source]
+        assert along is not None, "what a loop reads of its own has rows"
+        return load(parts[source], (*args[:along], *row, *args[along + 1 :]))
 
 
 def _carried(part: Tensor) -> Equation:

@@ -10,7 +10,7 @@ from ted.ir.equations import System
 from ted.ir.remarks import remark
 from ted.ir.rewriting import SystemPass
 from ted.machine import DEFAULT, named_cpu
-from ted.plan.block_choices import choices
+from ted.plan.block_choices import Bounds, choices
 from ted.plan.block_loops import in_loops
 from ted.records import dataclass
 
@@ -19,9 +19,10 @@ NAME = "ted-loop-over-blocks"
 
 @dataclass(frozen=True)
 class TedLoopOverBlocks(SystemPass):
-    """Tensors are large that the second cache of `cpu` does not hold, or of more than `bytes`.
+    """Tensors are large that the second cache of `cpu` does not hold.
 
-    With `always` loops are made where they can be, whatever they cost.
+    With `always` loops are made where they can be, whatever they cost; with `bytes` of all that
+    takes more than so many, and no block does.
     """
 
     cpu: str = DEFAULT
@@ -30,8 +31,9 @@ class TedLoopOverBlocks(SystemPass):
 
     def rewrite(self, system: System) -> System:
         """The system with loops over blocks."""
-        large = self.bytes or named_cpu(self.cpu).second_cache.size
-        found = list(choices(system, large, always=self.always))
+        cache = named_cpu(self.cpu).second_cache.size
+        bounds = Bounds(cache, self.always or self.bytes > 0, self.bytes)
+        found = list(choices(system, bounds))
         for choice in found:
             remark(f"{NAME}: {choice}", choice.tensor.location)
         loops = [choice.loop for choice in found if choice.loop is not None]

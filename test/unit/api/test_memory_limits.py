@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import ted
-from ted.api.memory_limits import ATTEMPTS, stages_within
+from ted.api.memory_limits import ATTEMPTS, SHARES, stages_within
 from ted.api.memory_timelines import RESULT, TEMPORARY, Buffer, MemoryTimeline, Step
 from ted.api.options import compile_options
+from ted.cpu.pipeline import Held
 from ted.errors import CompileError
 
 LAYERS = 6
@@ -108,18 +109,19 @@ def timeline(nbytes: int) -> MemoryTimeline:
 
 
 def test_less_is_asked_for_where_lowering_holds_more() -> None:
-    asked: list[int | None] = []
+    asked: list[Held | None] = []
 
-    def stages(memory: int | None) -> list[int | None]:
-        asked.append(memory)
-        return [memory]
+    def stages(held: Held | None) -> list[Held | None]:
+        asked.append(held)
+        return [held]
 
-    peaks = iter([1000, 100, 90, 60])
+    peaks = iter([1000, 100, 99, 98, 90, 60])
     given = (lambda made: timeline(next(peaks)), lambda: 4000, "f")
     assert stages_within(500, stages, *given) == [asked[-1]]  # type: ignore
-    less = int(500 / 601 * 4000)
+    less = int(500 / 589 * 4000)
     # At first no more than loops over blocks, then less by the share, or by an eighth.
-    assert asked == [None, 4000, less, int(7 / 8 * less)]
+    loops = [Held(4000, share) for share in SHARES]
+    assert asked == [None, *loops, Held(less, 4), Held(int(7 / 8 * less), 4)]
     asked.clear()
     with pytest.raises(CompileError, match=r"is 601, in kernel s, of which .*b4 100, \.\.\.; give"):
         stages_within(500, stages, lambda made: timeline(100), lambda: 4000, "f")  # type: ignore

@@ -8,7 +8,7 @@ import pytest
 
 import ted
 from ted.frontend.systems import system_of
-from ted.plan.block_choices import FAR, WHOLE, Choice, choices
+from ted.plan.block_choices import FAR, WHOLE, Bounds, Choice, choices
 
 KIB = 1 << 10
 
@@ -19,8 +19,8 @@ def products(rows: int, columns: int, inner: int = 16) -> tuple[list[Any], Any]:
     return [x, y], ted.exp(x @ y)
 
 
-def made(inputs: list[Any], *outputs: Any, cache: int, **options: bool) -> list[Choice]:
-    return list(choices(system_of(inputs, list(outputs)), cache, **options))
+def made(inputs: list[Any], *outputs: Any, cache: int, **options: int) -> list[Choice]:
+    return list(choices(system_of(inputs, list(outputs)), Bounds(cache, **options)))
 
 
 def test_rows_that_a_cache_holds_are_a_block() -> None:
@@ -70,19 +70,36 @@ def test_maps_and_reductions_alone_are_fused_by_rows_instead() -> None:
     assert choice.loop is not None
 
 
-@pytest.mark.parametrize("rows", [1021, 14])
-def test_rows_that_no_size_divides_are_stored(rows: int) -> None:
-    inputs, z = products(rows, 251)
-    (choice, *_) = made(inputs, ted.sum(z, axis=1), cache=KIB, always=True)
-    assert choice.loop is None
-    assert f"{rows} rows are no equal blocks of 8 rows or more" in choice.reason
+@pytest.mark.parametrize(
+    ("rows", "size", "rest"),
+    [(1024, 32, 0), (1008, 28, 0), (1021, 31, 29), (1031, 31, 8), (31 * 61, 31, 0)],
+)
+def test_blocks_divide_all_rows_or_leave_a_rest(rows: int, size: int, rest: int) -> None:
+    inputs, z = products(rows, 4096)
+    (choice, *_) = made(inputs, ted.argmax(z, axis=1), cache=128 * KIB)
+    assert choice.loop is not None
+    assert (choice.loop.size, len(choice.loop.rest)) == (size, rest)
 
 
 def test_blocks_that_no_cache_holds_are_no_gain() -> None:
-    inputs, z = products(64, 16381)
-    (choice, *_) = made(inputs, ted.sum(z, axis=1), cache=64 * KIB, always=True)
-    # Products and exponentials of a row take 128 KiB, the far caches hold 512.
-    assert "64 rows are no equal blocks of 8 rows or more, of which caches hold 4" in choice.reason
+    (x, y), _ = products(128, 16381)
+    (choice, *_) = made([x, y], ted.argmax(x @ y, axis=1), cache=64 * KIB)
+    # Products of a row take 64 KiB, the far caches hold 512.
+    assert "for 16 blocks" in choice.reason
+    (choice, *_) = made([x, y], ted.argmax(x @ y, axis=1), cache=56 * KIB)
+    assert choice.loop is None
+    assert "caches hold 7 of 128 rows, and 8 are a block" in choice.reason
+
+
+def test_no_block_takes_more_than_it_may() -> None:
+    (x, y), _ = products(1024, 4096)
+    total = ted.argmax(x @ y, axis=1)
+    (fast,) = made([x, y], total, cache=16 * KIB, always=True)
+    (small,) = made([x, y], total, cache=16 * KIB, always=True, most=80 * KIB)
+    (least,) = made([x, y], total, cache=16 * KIB, always=True, most=KIB)
+    sizes = [choice.loop.size for choice in (fast, small, least) if choice.loop is not None]
+    # A row takes 16 KiB, and 8 caches hold 8 of them.
+    assert sizes == [8, 4, 1]
 
 
 def test_a_limit_of_memory_makes_loops_that_cost_more() -> None:
@@ -96,3 +113,13 @@ def test_a_limit_of_memory_makes_loops_that_cost_more() -> None:
     tight = ted.compile([x, w], total, target=f"cpu:avx2,memory_limit={held // 4}")
     assert tight.memory().peak_bytes <= held // 4
     assert "is made in blocks of" in tight.explain()
+
+
+def test_where_memory_is_short_the_dim_counts_that_leaves_least_whole() -> None:
+    q, k = (ted.placeholder((1024, 64), "float32", name=name) for name in "qk")
+    z = ted.tanh(q @ ted.matrix_transpose(k))
+    softmax = ted.exp(z - ted.max(z, axis=1, keepdims=True))
+    # Products by columns and their maxima are a loop of few blocks, but then `tanh` is whole.
+    (choice, *_) = made([q, k], softmax @ q, cache=16 * KIB, always=True, most=16 * KIB)
+    assert choice.loop is not None
+    assert {t.name: along for t, along in choice.loop.group.rows.items()}["tanh"] == 0

@@ -29,9 +29,9 @@ def loops(monkeypatch: pytest.MonkeyPatch) -> list[block_choices.Choice]:
     """All that can be is made in blocks of few rows; the choices of the latest compilation."""
     found: list[block_choices.Choice] = []
 
-    def noted(system: Any, cache: int, *, always: bool = False) -> list[block_choices.Choice]:
-        del cache, always
-        found[:] = real(system, LARGE, always=True)
+    def noted(system: Any, bounds: block_choices.Bounds) -> list[block_choices.Choice]:
+        del bounds
+        found[:] = real(system, block_choices.Bounds(LARGE, always=True))
         return found
 
     real = ted_loop_over_blocks.choices
@@ -132,11 +132,14 @@ def derivatives(function: Callable[..., Any], order: int, count: int) -> Callabl
 
 
 @pytest.mark.fast(3)
+@pytest.mark.parametrize("has_rest", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_slopes_are_those_of_stored_tensors(
-    name: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    name: str, has_rest: bool, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     function, given = CASES[name]
+    if has_rest:
+        monkeypatch.setattr(block_choices, "_size", lambda extent, _: max(1, extent // 2 - 1))
     numbers = range(len(given))
 
     def results(*x: Any) -> Any:
@@ -149,7 +152,9 @@ def test_values_and_slopes_are_those_of_stored_tensors(
         stored = ted.tree.leaves(ted.function(results)(*given))
     made = request.getfixturevalue("loops")
     found = ted.tree.leaves(ted.function(lambda *x: results(*x))(*given))
-    assert any(choice.loop is not None for choice in made), [str(c) for c in made]
+    found_loops = [choice.loop for choice in made if choice.loop is not None]
+    assert found_loops, [str(c) for c in made]
+    assert any(loop.rest for loop in found_loops) == has_rest
     for one, other in zip(found, stored, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)
 
