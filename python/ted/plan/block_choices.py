@@ -8,7 +8,7 @@ fewer bytes win; with a limit of memory the loop does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ted.ir.equations import System, Tensor, is_contraction
 from ted.ir.scalar import dim
@@ -17,6 +17,7 @@ from ted.plan.block_loops import BlockLoop
 from ted.records import dataclass
 from ted.transforms.live_memory import nbytes
 
+NAME = "ted-loop-over-blocks"
 LEAST, PRODUCTS = 8, 32  # rows of a block: fewer make poor products, more no better ones
 # The far caches hold some 8 times what the second one does for each core. On a Zen 5, loops
 # that read and write 16 to 24 MiB in each block were slower than by the bytes of nearer ones.
@@ -67,23 +68,34 @@ class Bounds:
         return max(1, min(held, extent // 2))
 
 
+def seeds_of(system: System, bounds: Bounds) -> list[Tensor]:
+    """What is not to be whole, the largest first, and of a tensor and copies what is read first."""
+    made = (t for t in system.tensors() if not t.is_input and t not in system.outputs)
+    found = [t for t in made if nbytes(t) > bounds.stored]
+    return sorted(found, key=lambda t: (-nbytes(t), t.equations[0].recomputed))[:SEEDS]
+
+
+def graph_of(system: System, bounds: Bounds, taken: Sequence[Group] = ()) -> Graph:
+    """The graph of a system with what is large enough to be worth a loop."""
+    least = min(bounds.stored, bounds.cache)
+    large = {t for t in system.tensors() if not t.is_input and nbytes(t) > least}
+    return Graph(system, taken, large)
+
+
 def choices(system: System, bounds: Bounds) -> Iterator[Choice]:
     """What becomes of each large tensor, the largest first."""
-    least = bounds.stored
-    made = [t for t in system.tensors() if not t.is_input]
-    large = {t for t in made if nbytes(t) > min(least, bounds.cache)}
-    seeds = [t for t in made if nbytes(t) > least and t not in system.outputs]
+    seeds = seeds_of(system, bounds)
     if not seeds:
         return
     taken: list[Group] = []
-    graph = Graph(system, taken, large)
-    for seed in sorted(seeds, key=nbytes, reverse=True)[:SEEDS]:
+    graph = graph_of(system, bounds)
+    for seed in seeds:
         if any(seed in group.rows for group in taken):
             continue
         choice = _choice(graph, seed, bounds)
         if choice.loop is not None:
             taken.append(choice.loop.group)
-            graph = Graph(system, taken, large)
+            graph = graph_of(system, bounds, taken)
         yield choice
 
 

@@ -94,15 +94,16 @@ class Graph:
         return {*finished(members, of_unit)}
 
 
-def grown(graph: Graph, seed: Tensor, along: int) -> Group:
+def grown(graph: Graph, seed: Tensor, along: int, *, reads_totals: bool = False) -> Group:
     """The group of a tensor that is not to be whole, with rows along one of its dims.
 
+    With `reads_totals` its tensors may read its totals, which takes several loops.
     Raises: Apart where a tensor that has to be in it cannot be.
     """
     extent = seed.shape[along]
     if not isinstance(extent, int):
         raise Apart(f"{seed} has no known number of rows along dim {along}")
-    growth = _Growth(graph, extent)
+    growth = _Growth(graph, extent, reads_totals)
     growth.take(seed, partial(growth.with_rows, seed, along), graph.readers[seed])
     growth.look_around()
     return Group(extent, growth.rows, growth.loops)
@@ -111,8 +112,8 @@ def grown(graph: Graph, seed: Tensor, along: int) -> Group:
 class _Growth:
     """A group while it grows: at any time all that has to be in it is."""
 
-    def __init__(self, graph: Graph, extent: int) -> None:
-        self.graph, self.extent = graph, extent
+    def __init__(self, graph: Graph, extent: int, reads_totals: bool) -> None:
+        self.graph, self.extent, self.reads_totals = graph, extent, reads_totals
         self.rows: dict[Tensor, int | None] = {}
         self.loops: dict[Equation, int | None] = {}
 
@@ -130,7 +131,8 @@ class _Growth:
             for reader in readers:
                 self._put(reader, *self._as_reader(reader))
             for other in self._missing():
-                self._put(other, *self._as_reader(other))
+                with suppress(*[Apart] * self.reads_totals):  # what comes between two loops
+                    self._put(other, *self._as_reader(other))
             for member in self.rows:
                 self._check_reads(member)
         except Apart:
@@ -188,6 +190,8 @@ class _Growth:
                 if source not in self.rows:
                     continue
                 if self.rows[source] is None:
+                    if self.reads_totals:
+                        continue
                     raise Apart(f"{tensor} reads {source}, which is there when the loop is over")
                 if self.rows[source] not in self._places(equation, read):
                     raise Apart(f"{tensor} reads {source} at rows that are not its own")

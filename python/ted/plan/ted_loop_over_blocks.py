@@ -10,11 +10,10 @@ from ted.ir.equations import System
 from ted.ir.remarks import remark
 from ted.ir.rewriting import SystemPass
 from ted.machine import DEFAULT, named_cpu
-from ted.plan.block_choices import Bounds, choices
+from ted.plan.block_choices import NAME, Bounds, choices
 from ted.plan.block_loops import in_loops
+from ted.plan.repeated_rows import with_repeated_rows
 from ted.records import dataclass
-
-NAME = "ted-loop-over-blocks"
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,8 @@ class TedLoopOverBlocks(SystemPass):
         """The system with loops over blocks."""
         cache = named_cpu(self.cpu).second_cache.size
         bounds = Bounds(cache, self.always or self.bytes > 0, self.bytes)
+        if bounds.always:
+            system = with_repeated_rows(system, bounds)
         found = list(choices(system, bounds))
         for choice in found:
             remark(f"{NAME}: {choice}", choice.tensor.location)
