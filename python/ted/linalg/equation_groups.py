@@ -103,10 +103,17 @@ def is_init(use: ir.OpOperand) -> bool:
 
 
 def read_inside(op: ir.Operation) -> set[ir.Value]:
-    """The tensors from outside that are read in an equation at data, or in the steps of a scan."""
+    """The tensors from outside that are read in an equation at data, or in the steps of a scan.
+
+    What an equation starts from is read if it is more than one number.
+    """
     own = len(op.operands)
     values = operands_inside(op, lambda inner: own if inner == op else 0)
-    return {v for v in values if isinstance(v.type, ir.RankedTensorType) and _is_outer(v, op)}
+    return {
+        v for v in values
+        if isinstance(v.type, ir.RankedTensorType) and _is_outer(v, op)
+        and not (defining(v, *_STARTS) and all(is_init(u) for u in v.uses))
+    }  # fmt: skip
 
 
 def _is_outer(value: ir.Value, op: ir.Operation) -> bool:

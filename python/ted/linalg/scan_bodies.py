@@ -15,6 +15,7 @@ from ted.linalg.subdomain import Subdomain, from_compute
 from ted.linalg.timestamps import Timestamp, over_steps, over_times, with_timestamp
 from ted.mlir import ir
 from ted.mlir.locations import source_location
+from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type
 from ted.mlir.storage import is_memory
 from ted.plan.block_loops import CARRIES
@@ -191,15 +192,23 @@ class ScanBody:
 
     @cached_property
     def indivisible(self) -> set[int]:
-        """Histories that are no windows: without equations, of two results or read elsewhere."""
+        """Histories that are no windows: without equations, of two results, or read elsewhere."""
         found = set(range(len(self.inits))) - {e.target for e in self.equations.values()}
-        found |= {e.target for op, e in self.equations.items() if len(op.results) > 1}
+        found |= {e.target for op, e in self.equations.items() if not self._is_of_one(op)}
         found |= {k for k, init in enumerate(self.inits) if is_memory(init)}
         for value, k in self.history.items():
             owners = [use.owner.operation for use in value.uses]
             if not all(map(self._is_understood, owners)):
                 found.add(k)
         return found
+
+    def _is_of_one(self, op: ir.Operation) -> bool:
+        """Whether an equation gives one history, at most with values that nobody reads."""
+        if len(op.results) == 1:
+            return True
+        starts, around = defining(list(op.operands)[-2], "linalg.fill"), self.op.parent
+        is_flat = not self.nested and (around is None or around.operation.name != "ted.scan")
+        return is_flat and starts is not None and not list(op.results[0].uses)
 
     def _is_understood(self, user: ir.Operation) -> bool:
         """Whether what uses a state is an equation, a read at data in one, or hands it on."""

@@ -250,13 +250,19 @@ class Scan:
         own.erase()
 
     def _with_starts(self, op: ir.Operation, known: Known) -> Known:
-        """What stands for operands; on memory a start from outside is one for each step."""
-        if not self.histories.on_memory:
-            return known
-        starts = list(op.operands)[-len(op.results) :]
-        made = {v: beginning(v, on_memory=True) for v in starts if v not in self.body.history}
-        made = {v: one for v, one in made.items() if one.value is None and v not in self.own}
-        return {**known, **{v: one.whole() for v, one in made.items()}}
+        """What stands for operands: a start from outside is one for each step, on memory or where
+        the values of a search are, of which a window keeps the positions."""
+        window = self.windows.get(self.body.equations[op].target)
+        on_memory, found = self.histories.on_memory, dict(known)
+        for start in list(op.operands)[-len(op.results) :]:
+            if start in self.body.history:
+                continue
+            one = beginning(start, on_memory)
+            if window is not None:
+                found[start] = one.started(slices_shape(window, one.shape))
+            elif on_memory and one.value is None and start not in self.own:
+                found[start] = one.whole()
+        return found
 
     def _goes_on(self, equation: StepEquation) -> bool:
         """Whether an equation copies the slice of the step before, in whose memory its own is."""

@@ -145,6 +145,17 @@ def lagging(x):
     )[STEPS - 1]
 
 
+def greedy(x):
+    """The positions that a step finds, and the values there, are those of the step."""
+
+    def step(best, row):
+        pairs = ted.stack([row, row * best], axis=1)
+        places = ted.argmax(pairs, axis=1)
+        return best + ted.take_along_axis(pairs, places[:, None], axis=1)[:, 0] / 9, None
+
+    return ted.scan(step, x[0], x)[0]
+
+
 def earlier_rows(x):
     r = ted.reduce_axis(STEPS)
     return ted.recurrence(
@@ -157,7 +168,7 @@ def earlier_rows(x):
 FEW = [
     last_wave, last_of_reverse_wave, some_of_last_waves, some_of_last_reverse_waves, carries,
     delayed, sum_from_a_history, guarded, product, recurrent, at_data, at_data_backwards,
-    last_at_data, first_at_data,
+    last_at_data, first_at_data, greedy,
 ]  # fmt: skip
 ALL = [lagging, earlier_rows, at_some_time]
 
