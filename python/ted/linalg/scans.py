@@ -97,7 +97,7 @@ class Scan:
         self, histories: Histories, folded: Folded, known: Known, blocks: bool, *,
         leaves: bool = False, branches: bool = False,
     ) -> None:  # fmt: skip
-        self.histories, self.folded, self.known = histories, folded, known
+        self.histories, self.folded, self.known = histories, folded, dict(known)
         self.leaves, self.branches, self.blocks = leaves, branches, blocks
         self.body, self.times, self.inits = histories.body, histories.times, histories.inits
         self.windows, self.carried = histories.windows, histories.carried
@@ -106,6 +106,7 @@ class Scan:
 
     def run(self) -> dict[int, ir.Value]:
         """All steps; the last states of the histories that are carried from step to step."""
+        self._begin_searches()
         states, stretches = self.starts(), self.stretches()
         for begin, end in reversed(stretches) if self.body.reverse else stretches:
             states = self.emit(begin, end, states)
@@ -250,19 +251,22 @@ class Scan:
         own.erase()
 
     def _with_starts(self, op: ir.Operation, known: Known) -> Known:
-        """What stands for operands: a start from outside is one for each step, on memory or where
-        the values of a search are, of which a window keeps the positions."""
+        """What stands for operands: the values of a search are those of the step, of which a
+        window keeps the positions."""
         window = self.windows.get(self.body.equations[op].target)
-        on_memory, found = self.histories.on_memory, dict(known)
-        for start in list(op.operands)[-len(op.results) :]:
-            if start in self.body.history:
+        if len(op.results) == 1 or window is None:
+            return known
+        start = beginning(op.operands[-2], self.histories.on_memory)
+        values = start.started(slices_shape(window, start.shape))
+        return {**known, op.operands[-2]: values}
+
+    def _begin_searches(self) -> None:
+        """Memory for the values of searches, of which each step writes its own."""
+        for op in self.body.inner:
+            if op.name == "ted.scan" or len(op.results) == 1 or op.operands[-2] in self.own:
                 continue
-            one = beginning(start, on_memory)
-            if window is not None:
-                found[start] = one.started(slices_shape(window, one.shape))
-            elif on_memory and one.value is None and start not in self.own:
-                found[start] = one.whole()
-        return found
+            if self.histories.on_memory and self.body.equations[op].target not in self.windows:
+                self.known[op.operands[-2]] = beginning(op.operands[-2], on_memory=True).whole()
 
     def _goes_on(self, equation: StepEquation) -> bool:
         """Whether an equation copies the slice of the step before, in whose memory its own is."""

@@ -149,7 +149,7 @@ def greedy(x):
     """The positions that a step finds, and the values there, are those of the step."""
 
     def step(best, row):
-        pairs = ted.stack([row, row * best], axis=1)
+        pairs = ted.sin(row[:, None] + best[None, :])
         places = ted.argmax(pairs, axis=1)
         return best + ted.take_along_axis(pairs, places[:, None], axis=1)[:, 0] / 9, None
 
@@ -168,7 +168,7 @@ def earlier_rows(x):
 FEW = [
     last_wave, last_of_reverse_wave, some_of_last_waves, some_of_last_reverse_waves, carries,
     delayed, sum_from_a_history, guarded, product, recurrent, at_data, at_data_backwards,
-    last_at_data, first_at_data, greedy,
+    last_at_data, first_at_data,
 ]  # fmt: skip
 ALL = [lagging, earlier_rows, at_some_time]
 
@@ -182,7 +182,7 @@ def program(function, gradient: bool):
 
 
 @pytest.mark.fast(1)
-@pytest.mark.parametrize("function", [*FEW, *ALL], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [*FEW, *ALL, greedy], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("gradient", [False, True], ids=["forward", "gradient"])
 def test_values_and_gradients_are_those_of_the_interpreter(function, gradient) -> None:
     inputs, outputs = program(function, gradient)
@@ -207,16 +207,24 @@ def test_a_history_is_kept_of_which_more_is_read(function) -> None:
     assert _histories(function)
 
 
+def test_what_a_step_searches_is_memory_of_the_step() -> None:
+    assert f"alloc() : memref<{STEPS}x" not in _linalg(greedy)
+
+
 def _histories(function) -> list[str]:
     """The memory with a time dim of which steps write slices."""
     return [kind for kind in _kept(function) if f"{STEPS}x" in kind]
 
 
-def _kept(function) -> list[str]:
-    """The types of what a program allocates, but for tensors that are written as a whole."""
+def _linalg(function) -> str:
     inputs, outputs = program(function, gradient=False)
     with dialects.session():
-        text = stage_text(to_module(system_of(inputs, outputs)), CPU_STAGES, "linalg")
+        return stage_text(to_module(system_of(inputs, outputs)), CPU_STAGES, "linalg")
+
+
+def _kept(function) -> list[str]:
+    """The types of what a program allocates, but for tensors that are written as a whole."""
+    text = _linalg(function)
     made = re.findall(r"(%\w+) = memref\.alloc\(\) : memref<(.*)>", text)
     return [kind for name, kind in made if f"outs({name} :" not in text]
 
