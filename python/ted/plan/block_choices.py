@@ -2,8 +2,9 @@
 
 Stored, a tensor is written, and read by each equation that reads it. In a loop it stays in the
 cache; but in each block the loop reads all of what has no rows, and reads and writes its totals,
-as far as those outgrow the cache. What is larger than the far caches, too, counts `FAR` times. The
-fewer bytes win; with a limit of memory the loop does.
+as far as those outgrow the cache. So blocks have as many rows as the cache holds, or more, which
+then lie in the far caches. What is larger than those counts `FAR` times. The fewer bytes win; with
+a limit of memory the loop does.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ted.records import dataclass
 from ted.transforms.live_memory import nbytes
 
 NAME = "ted-loop-over-blocks"
-LEAST, PRODUCTS = 8, 32  # rows of a block: fewer make poor products, more no better ones
+LEAST, PRODUCTS = 4, 32  # rows of a block: fewer make poor products, more than a cache holds none
 # The far caches hold some 8 times what the second one does for each core. On a Zen 5, loops
 # that read and write 16 to 24 MiB in each block were slower than by the bytes of nearer ones.
 FAR_CACHE, FAR = 8, 4
@@ -59,13 +60,12 @@ class Bounds:
             return self.most
         return self.cache if self.always else WHOLE * self.cache
 
-    def rows(self, extent: int, row: int) -> int:
-        """How many rows a block has at most, if one takes `row` bytes."""
-        if self.most:
-            held = self.most // row
-        else:
-            held = max(self.cache // row, min(PRODUCTS, FAR_CACHE * self.cache // row))
-        return max(1, min(held, extent // 2))
+    def rows(self, extent: int, row: int) -> set[int]:
+        """How many rows a block may have at most, if one takes `row` bytes."""
+        held = {self.most // row}
+        if not self.most:
+            held = {self.cache // row, min(PRODUCTS, FAR_CACHE * self.cache // row)}
+        return {max(1, min(n, extent // 2)) for n in held}
 
 
 def seeds_of(system: System, bounds: Bounds) -> list[Tensor]:
@@ -128,24 +128,34 @@ def _cost(graph: Graph, seed: Tensor, along: int, bounds: Bounds) -> _Cost | Apa
         return Apart("nothing is a product of matrices, and rows of the others are fused anyhow")
     cost = _Cost(graph, group, bounds)
     if cost.loop.size < LEAST and not bounds.always:
-        return Apart(f"caches hold {cost.most} of {group.extent} rows, and {LEAST} are a block")
+        held = FAR_CACHE * bounds.cache // cost.row
+        return Apart(f"caches hold {held} of {group.extent} rows, and {LEAST} are a block")
     return cost
 
 
 class _Cost:
-    """A loop in blocks of `most` rows or fewer, and the bytes that go through memory with it."""
+    """A loop over blocks, and the bytes that go through memory with it, and without."""
 
     def __init__(self, graph: Graph, group: Group, bounds: Bounds) -> None:
+        self.cache = bounds.cache
         inside = [t for t in group.rows if graph.is_inside(t, group)]
         self.never_whole = sum(map(nbytes, inside))
-        row = max(1, self.never_whole // group.extent)
-        cache = bounds.cache
-        self.most = bounds.rows(group.extent, row)
-        self.loop = BlockLoop(group, _size(group.extent, self.most))
-        self.stored = sum(_moved(nbytes(t), cache) * (1 + len(graph.readers[t])) for t in inside)
+        self.row = max(1, self.never_whole // group.extent)
+        self.uses = sum(nbytes(t) * (1 + len(graph.readers[t])) for t in inside)
+        self.stored = sum(
+            _moved(nbytes(t), self.cache) * (1 + len(graph.readers[t])) for t in inside
+        )
         totals = sum(nbytes(t) for t, along in group.rows.items() if along is None)
-        passed = sum(map(nbytes, _operands_without_rows(group))) + 2 * totals
-        self.again = self.loop.steps * _moved(passed, cache)
+        self.passed = sum(map(nbytes, _operands_without_rows(group))) + 2 * totals
+        sizes = {_size(group.extent, n) for n in bounds.rows(group.extent, self.row)}
+        fast = [n for n in sizes if n >= LEAST] or [max(sizes)]
+        self.loop = min((BlockLoop(group, n) for n in sorted(fast, reverse=True)), key=self.moved)
+        self.again = self.moved(self.loop)
+
+    def moved(self, loop: BlockLoop) -> int:
+        """What a loop moves: what it reads in each block, and blocks that no cache holds."""
+        spilled = self.uses if loop.size * self.row > self.cache else 0
+        return loop.steps * _moved(self.passed, self.cache) + spilled
 
     def gain(self, in_memory: bool) -> tuple[int, int]:
         """The bytes that it saves: of what is held, if that counts most, and of what is moved."""
