@@ -212,8 +212,8 @@ class ScanBody:
 
     def _is_understood(self, user: ir.Operation) -> bool:
         """Whether what uses a state is an equation, a read at data in one, or hands it on."""
-        is_load = user.name == "ted.load" and not self.nested
-        reader = user.parent.operation if is_load and user.parent is not None else user
+        around = user.parent
+        reader = around.operation if user.name == "ted.load" and around is not None else user
         return reader in self.equations or passes_on(user)
 
     def state(self, history: int) -> ir.Value:

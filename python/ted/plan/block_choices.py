@@ -10,7 +10,9 @@ a limit of memory the loop does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
+from ted.domain.sizes import estimate
 from ted.ir.equations import System, Tensor, is_contraction
 from ted.ir.scalar import dim
 from ted.plan.block_groups import Apart, Graph, Group, grown
@@ -145,8 +147,9 @@ class _Cost:
         self.stored = sum(
             _moved(nbytes(t), self.cache) * (1 + len(graph.readers[t])) for t in inside
         )
-        totals = sum(nbytes(t) for t, along in group.rows.items() if along is None)
-        self.passed = sum(map(nbytes, _operands_without_rows(group))) + 2 * totals
+        totals = [t for t, along in group.rows.items() if along is None]
+        added = sum(nbytes(t) for t in totals if t.equations[-1].combiner != "set")
+        self.passed = _passed(graph, group) + 2 * added
         sizes = {_size(group.extent, n) for n in bounds.rows(group.extent, self.row)}
         fast = [n for n in sizes if n >= LEAST] or [max(sizes)]
         self.loop = min((BlockLoop(group, n) for n in sorted(fast, reverse=True)), key=self.moved)
@@ -173,11 +176,14 @@ def _moved(size: int, cache: int) -> int:
     return 0 if size <= cache else size if size <= FAR_CACHE * cache else FAR * size
 
 
-def _operands_without_rows(group: Group) -> set[Tensor]:
-    """What the loop reads in every block as a whole."""
-    return {
-        read.attr
-        for equation, loop in group.loops.items()
-        for read in equation.reads
-        if read.attr not in group.rows and (loop is None or dim(loop) not in read.args)
-    }
+def _passed(graph: Graph, group: Group) -> int:
+    """The bytes that the loop reads in every block of what is whole; in steps, in each of them."""
+    found: dict[Tensor, int] = {}
+    for tensor in group.rows:
+        steps = prod(tensor.shape[d] for d in tensor.time_dims) if tensor in graph.recurrent else 1
+        for equation in tensor.equations:
+            loop = group.loops[equation]
+            for read in equation.reads:
+                if read.attr not in group.rows and (loop is None or dim(loop) not in read.args):
+                    found[read.attr] = max(found.get(read.attr, 0), estimate(steps))
+    return sum(nbytes(t) * steps for t, steps in found.items())

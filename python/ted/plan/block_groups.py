@@ -59,10 +59,11 @@ class Graph:
         self.outputs = frozenset(system.outputs)
         self.readers = system.consumers()
         units = [tuple(group.rows) for group in taken]
-        self._unit = {t: unit for unit in units for t in unit}
-        order = [t for group in components(system.outputs, units) for t in group]
-        self._place = {t: k for k, t in enumerate(order)}
-        self.fixed = recurrent_tensors(system.outputs) | self._unit.keys()
+        self.taken = frozenset(t for unit in units for t in unit)
+        order = components(system.outputs, units)
+        self.unit = {t: tuple(unit) for unit in order for t in unit}
+        self._place = {t: k for k, t in enumerate(self.unit)}
+        self.recurrent = recurrent_tensors(system.outputs)
 
     def is_inside(self, tensor: Tensor, group: Group) -> bool:
         """Whether nobody outside of a loop reads the rows of a tensor."""
@@ -88,7 +89,7 @@ class Graph:
         """What some tensors lead to, as far as it has a place from the first to the last."""
 
         def of_unit(tensor: Tensor) -> list[Tensor]:  # a loop is one node
-            found = [o for t in self._unit.get(tensor, (tensor,)) for o in follow(t)]
+            found = [o for t in self.unit[tensor] for o in follow(t)]
             return [o for o in found if first <= self._place[o] <= last]
 
         return {*finished(members, of_unit)}
@@ -104,7 +105,7 @@ def grown(graph: Graph, seed: Tensor, along: int, *, reads_totals: bool = False)
     if not isinstance(extent, int):
         raise Apart(f"{seed} has no known number of rows along dim {along}")
     growth = _Growth(graph, extent, reads_totals)
-    growth.take(seed, partial(growth.with_rows, seed, along), graph.readers[seed])
+    growth.take(partial(growth.put_rows, seed, along), graph.readers[seed])
     growth.look_around()
     return Group(extent, growth.rows, growth.loops)
 
@@ -117,31 +118,24 @@ class _Growth:
         self.rows: dict[Tensor, int | None] = {}
         self.loops: dict[Equation, int | None] = {}
 
-    def take(
-        self, tensor: Tensor, made: Callable[[], tuple[int | None, Loops]],
-        readers: Sequence[Tensor] = (),
-    ) -> None:  # fmt: skip
-        """Take a tensor, some that read it, and what lies between tensors of the group then.
+    def take(self, put: Callable[[], None], readers: Sequence[Tensor] = ()) -> None:
+        """Put a tensor in, some that read it, and what lies between tensors of the group then.
 
         Raises: Apart where one of them cannot be in the loop; nothing is taken then.
         """
         before = dict(self.rows), dict(self.loops)
         try:
-            self._put(tensor, *made())
+            put()
             for reader in readers:
-                self._put(reader, *self._as_reader(reader))
+                self._put_reader(reader)
             for other in self._missing():
                 with suppress(*[Apart] * self.reads_totals):  # what comes between two loops
-                    self._put(other, *self._as_reader(other))
+                    self._put_reader(other)
             for member in self.rows:
                 self._check_reads(member)
         except Apart:
             self.rows, self.loops = before
             raise
-
-    def _put(self, tensor: Tensor, along: int | None, loops: Loops) -> None:
-        self.rows[tensor] = along
-        self.loops.update(loops)
 
     def _missing(self) -> list[Tensor]:
         found = self.graph.between(self.rows)
@@ -155,26 +149,24 @@ class _Growth:
         waiting = list(self.rows)
         while waiting:
             tensor = waiting.pop(0)
-            for other, made in self._neighbours(tensor):
+            for other, put in self._neighbours(tensor):
                 if other in self.rows or other in tried:
                     continue
                 tried.add(other)
                 with suppress(Apart):
                     known = len(self.rows)
-                    self.take(other, made)
+                    self.take(put)
                     waiting += list(self.rows)[known:]
 
-    def _neighbours(
-        self, tensor: Tensor
-    ) -> Iterator[tuple[Tensor, Callable[[], tuple[int | None, Loops]]]]:
+    def _neighbours(self, tensor: Tensor) -> Iterator[tuple[Tensor, Callable[[], None]]]:
         for equation in tensor.equations:
             for read in equation.reads:
                 at = next(iter(self._places(equation, read)), None)
                 if at is not None and read.attr in self.graph.large:
-                    yield read.attr, partial(self.with_rows, read.attr, at)
+                    yield read.attr, partial(self.put_rows, read.attr, at)
         if self.rows[tensor] is not None and tensor in self.graph.large:
             for reader in self.graph.readers[tensor]:
-                yield reader, partial(self._as_reader, reader)
+                yield reader, partial(self._put_reader, reader)
 
     def _places(self, equation: Equation, read: Expr) -> list[int]:
         """The dims of a tensor along which a read is at the row that the equation is at."""
@@ -196,30 +188,48 @@ class _Growth:
                 if self.rows[source] not in self._places(equation, read):
                     raise Apart(f"{tensor} reads {source} at rows that are not its own")
 
-    def with_rows(self, tensor: Tensor, along: int) -> tuple[int, Loops]:
-        """How a tensor has rows along a dim: each equation writes those of a dim of its own.
+    def put_rows(self, tensor: Tensor, along: int) -> None:
+        """Put in the rows of a tensor along a dim, and of a recurrence it is of.
 
-        Raises: Apart where it is not written row by row.
+        Raises: Apart where they are not written row by row.
         """
         self._check_is_free(tensor)
         found = {e: e.write[along] for e in tensor.equations}
+        if tensor in self.graph.recurrent and along in tensor.time_dims:
+            raise Apart(f"{tensor} is made step by step along dim {along}")
         if tensor.shape[along] != self.extent or any(
             w.op != "dim" or e.extents[w.attr] != self.extent for e, w in found.items()
         ):
             raise Apart(f"{tensor} is not written row by row along dim {along}")
-        return along, {e: w.attr for e, w in found.items()}
+        self.rows[tensor] = along
+        self.loops |= {e: w.attr for e, w in found.items()}
+        for equation in tensor.equations:
+            for read in equation.reads:
+                if read.attr in self.graph.unit[tensor] and read.attr not in self.rows:
+                    at = next(iter(self._places(equation, read)), None)
+                    if at is None:
+                        raise Apart(f"{tensor} reads {read.attr} at rows that are not its own")
+                    self.put_rows(read.attr, at)
 
-    def _as_reader(self, tensor: Tensor) -> tuple[int | None, Loops]:
-        """How a tensor that reads rows is in the loop: with rows of its own, or as a total."""
+    def _put_reader(self, tensor: Tensor) -> None:
+        """Put in what reads rows: with rows of its own, or as a total."""
+        if tensor in self.rows:
+            return
         self._check_is_free(tensor)
-        loops = {e: self._loop_of_reads(tensor, e) for e in tensor.equations}
-        for equation, loop in loops.items():
-            if loop is not None:
-                places = [k for k, w in enumerate(equation.write) if w is dim(loop)]
+        for member in self.graph.unit[tensor]:
+            for equation, loop in self._loops_of_reads(member).items():
+                here = None if loop is None else dim(loop)
+                places = [k for k, w in enumerate(equation.write) if w is here]
                 if places:
-                    return self.with_rows(tensor, places[0])
+                    self.put_rows(member, places[0])
+                    return
+        loops = self._loops_of_reads(tensor)
         self._check_is_total(tensor, loops)
-        return None, loops
+        self.rows[tensor] = None
+        self.loops |= loops
+
+    def _loops_of_reads(self, tensor: Tensor) -> Loops:
+        return {e: self._loop_of_reads(tensor, e) for e in tensor.equations}
 
     def _loop_of_reads(self, tensor: Tensor, equation: Equation) -> int | None:
         """The dim of an equation at which it reads rows; None if it reads none."""
@@ -235,17 +245,21 @@ class _Growth:
         return next((e.attr for e in found), None)
 
     def _check_is_free(self, tensor: Tensor) -> None:
-        if tensor.is_input or tensor in self.graph.fixed:
-            raise Apart(f"{tensor} is an input, of a recurrence, or of another loop")
+        if tensor.is_input or tensor in self.graph.taken:
+            raise Apart(f"{tensor} is an input, or of another loop")
         if any(e.wishes for e in tensor.equations):
             raise Apart(f"{tensor} asks to be lowered in a way of its own")
 
     def _check_is_total(self, tensor: Tensor, loops: Loops) -> None:
         """What rows are added to starts from anything, and does not mind in which order."""
+        if tensor in self.graph.recurrent:
+            raise Apart(f"{tensor} is of a recurrence that joins rows")
         rest = list(tensor.equations)
         while rest and loops[rest[0]] is None and rest[0].combiner == "set":
             rest.pop(0)
         kinds = {e.combiner for e in rest}
+        if kinds == {"set"} and len(rest) == 1 and not rest[0].is_scatter:
+            return  # each row gives elements of its own
         if len(kinds) != 1 or not kinds <= set(COMBINED):
             raise Apart(f"{tensor} joins rows by {', '.join(sorted(kinds)) or 'nothing'}")
         for equation, loop in loops.items():

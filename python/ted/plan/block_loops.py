@@ -19,6 +19,7 @@ from ted.domain import parameters, sets
 from ted.domain.affine import dim as dim_aff
 from ted.ir.affine import aff_to_expr
 from ted.ir.equations import (
+    Clock,
     Equation,
     System,
     Tensor,
@@ -99,25 +100,41 @@ class _Parts:
 
     def make(self, group: Sequence[Tensor]) -> None:
         """The parts of all, and what others read of them."""
-        for (tensor,) in circles(group, lambda t: [o for o in operands(t) if o in self.rows]):
-            along = self.rows[tensor]
-            self.parts[tensor] = part = self._part(tensor, along)
-            if along is None:
-                seen = (self._last(tensor, part), *self._behind(tensor, None))
-            else:
-                seen = tuple(self._seen_rows(tensor, along))
-            self.made[tensor] = replace(tensor, fill=None, equations=seen, time=None, inner=())
+        for unit in circles(group, lambda t: [o for o in operands(t) if o in self.rows]):
+            is_recurrence = len(unit) > 1 or unit[0] in operands(unit[0])
+            for tensor in unit:  # a recurrence reads its own
+                self._hold(tensor, tensor.clocks if is_recurrence else ())
+            for tensor in unit:
+                self._fill(tensor)
 
-    def _part(self, tensor: Tensor, along: int | None) -> Tensor:
-        steps, shape = self.loop.steps, tensor.shape
+    def _hold(self, tensor: Tensor, clocks: Sequence[Clock]) -> None:
+        """Make the part of a tensor, and its rows of the rest, of which clocks tell the steps."""
+        along, steps, size = self.rows[tensor], self.loop.steps, self.loop.size
+        shape = tensor.shape
         if along is None:
-            held, time = (steps, *shape), 0
+            self.parts[tensor] = replace(tensor, shape=(steps, *shape), equations=())
+            self.parts[tensor].clocks = (Clock(0, reverse=False),)
+            return
+        before, after = shape[:along], shape[along + 1 :]
+        part = replace(tensor, shape=(*before, steps, size, *after), equations=())
+        moved = (clock._replace(dim=clock.dim + (clock.dim > along)) for clock in clocks)
+        part.clocks = (Clock(along, reverse=False), *moved)
+        rest = replace(tensor, shape=(*before, len(self.loop.rest), *after), equations=())
+        rest.clocks = clocks
+        self.parts[tensor], self.rests[tensor] = part, rest
+
+    def _fill(self, tensor: Tensor) -> None:
+        """Give the parts of a tensor equations, and others what they read of it."""
+        along, part = self.rows[tensor], self.parts[tensor]
+        inside = tuple(e for one in tensor.equations for e in self._in_blocks(one, along))
+        behind = tuple(e for one in tensor.equations for e in self._behind(one, along))
+        if along is None:
+            part.equations = (_carried(part), *inside)
+            seen = (self._last(tensor, part), *behind)
         else:
-            held, time = (*shape[:along], steps, self.loop.size, *shape[along + 1 :]), along
-        part = replace(tensor, shape=held, equations=(), time=time, reverse=False, inner=())
-        equations = [e for one in tensor.equations for e in self._in_blocks(one, along)]
-        part.equations = (*([_carried(part)] if along is None else []), *equations)
-        return part
+            part.equations, self.rests[tensor].equations = inside, behind
+            seen = tuple(self._seen_rows(tensor, along))
+        self.made[tensor] = replace(tensor, fill=None, equations=seen, time=None, inner=())
 
     def _last(self, tensor: Tensor, part: Tensor) -> Equation:
         """The total after the last block."""
@@ -131,15 +148,10 @@ class _Parts:
         write = (*dims[:along], self._row(along, along + 1), *dims[along + 2 :])
         yield replace(whole(part.shape, load(part, dims), tensor.location), write=write)
         if self.loop.rest:
-            held = (*shape[:along], len(self.loop.rest), *shape[along + 1 :])
-            made = tuple(self._behind(tensor, along))
-            self.rests[tensor] = rest = replace(
-                tensor, shape=held, equations=made, time=None, inner=()
-            )
-            dims = identity_dims(len(shape))
+            rest, dims = self.rests[tensor], identity_dims(len(shape))
             at = add(dim(along), index(self.loop.rest.start))
             write = (*dims[:along], at, *dims[along + 1 :])
-            yield replace(whole(held, load(rest, dims), tensor.location), write=write)
+            yield replace(whole(rest.shape, load(rest, dims), tensor.location), write=write)
 
     def _row(self, step: int, row: int) -> Expr:
         return aff_to_expr(dim_aff(step) * self.loop.size + dim_aff(row))
@@ -163,18 +175,17 @@ class _Parts:
                 write[along : along + 1] = row
             yield replace(made, parallel=equation.parallel + 1, body=body, write=tuple(write))
 
-    def _behind(self, tensor: Tensor, along: int | None) -> Iterator[Equation]:
-        """The points of a tensor's equations in the rest."""
-        for equation in tensor.equations:
-            loop = self.loop.group.loops[equation]
-            if loop is None:
-                continue
-            for made in self._at_rows(equation, loop, self.loop.rest):
-                row = (dim(loop),)
-                body, *write = rewrite(made.expressions, partial(self._read, self.rests, row))
-                if along is not None:
-                    write[along] = dim(loop)
-                yield replace(made, body=body, write=tuple(write))
+    def _behind(self, equation: Equation, along: int | None) -> Iterator[Equation]:
+        """The points of an equation in the rest."""
+        loop = self.loop.group.loops[equation]
+        if loop is None:
+            return
+        for made in self._at_rows(equation, loop, self.loop.rest):
+            row = (dim(loop),)
+            body, *write = rewrite(made.expressions, partial(self._read, self.rests, row))
+            if along is not None:
+                write[along] = dim(loop)
+            yield replace(made, body=body, write=tuple(write))
 
     def _at_rows(self, equation: Equation, loop: int, rows: range) -> Iterator[Equation]:
         """The points of an equation at some rows, if there are any."""

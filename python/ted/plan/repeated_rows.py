@@ -84,7 +84,8 @@ def _repeats(system: System, graph: Graph, seed: Tensor, along: int) -> Repeats 
     loops: dict[Tensor, tuple[int, ...]] = {}
     for tensor in reversed([t for t in level if t in inside]):
         needed = {k for r in graph.readers[tensor] for k in loops.get(r, (level[r],))}
-        loops[tensor] = tuple(sorted(needed)) if tensor in graph.large else (level[tensor],)
+        is_copied = tensor in graph.large and tensor not in graph.recurrent
+        loops[tensor] = tuple(sorted(needed)) if is_copied else (level[tensor],)
     return Repeats(sum(map(nbytes, inside)), loops, level)
 
 

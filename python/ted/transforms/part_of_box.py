@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from ted.domain import isl, sets
+from ted.domain import sets
 from ted.ir.affine import canonical_indices
 from ted.ir.equations import Equation
 from ted.ir.scalar import add, dim, index, mul, substitute
 
 
-def part_of_box(equation: Equation, points: isl.Set, sides: Sequence[range]) -> Equation:
+def part_of_box(equation: Equation, points: Any, sides: Sequence[range]) -> Equation:
     """The equation at `points`, which lie in the box of `sides`, the steps of which are skipped."""
     rank = equation.rank
     units = [[side.step * (k == d) for k in range(rank)] for d, side in enumerate(sides)]

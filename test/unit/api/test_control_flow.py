@@ -110,16 +110,32 @@ def test_a_loop_without_a_bound_is_refused_where_all_steps_are_kept() -> None:
         ted.differentiate(ted.sum(h), [x])
     y = ted.placeholder((2,), "float64", name="y")
 
-    def turned(y):
-        inner = ted.scan(lambda c, _: (c[ted.cast(c > 0, "int64")], c), y, length=3)
+    def searched(y):
+        inner = ted.scan(lambda c, _: (c[ted.argmax(c * y[:, None], axis=1)], c), y, length=3)
         return inner[0] * 0.5
 
-    with pytest.raises(CompileError, match=r"of its earlier steps, got y_before.*, of which"):
-        ted.compile([y], ted.while_loop(lambda y: y[0] > 1, turned, y))
+    with pytest.raises(CompileError, match=r"of its earlier steps, got argmax, of which"):
+        ted.compile([y], ted.while_loop(lambda y: y[0] > 1, searched, y))
     with pytest.raises(CompileError, match="max_steps a loop runs on CPUs, got a GPU"):
         ted.compile([x, w], h, target="cuda")
     with pytest.raises(ExecutionError, match="all steps of a loop are kept, got 2147483647"):
         run(endless, X, W)
+
+
+def test_a_scan_in_a_loop_without_a_bound_reads_its_latest_step_at_data() -> None:
+    def turned(y):
+        inner = ted.scan(lambda c, _: (c[ted.cast(c > 0, "int64")], c), y, length=3)
+        return inner[0] * 0.5
+
+    y = ted.placeholder((2,), "float64", name="y")
+    f = ted.compile([y], ted.while_loop(lambda y: y[0] > 1, turned, y))
+    for given in ([8.0, 3.0], [-1.0, 5.0], [5.0, -9.0], [1.5, 40.0]):
+        wanted = np.array(given)
+        while wanted[0] > 1:
+            for _ in range(3):
+                wanted = wanted[(wanted > 0).astype(int)]
+            wanted = wanted * 0.5
+        np.testing.assert_array_equal(f(np.array(given)), wanted)
 
 
 def test_a_loop_without_a_bound_reads_its_latest_step_at_data() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ted.cpu.pipeline import cpu_stages
+from ted.cpu.pipeline import Held, cpu_stages
 from ted.ir.pipelines import Stage, Step, joined, pipeline_text
 from ted.machine import DEFAULT, named_cpu
 
@@ -21,5 +21,5 @@ def test_the_text_ends_with_a_stage() -> None:
 
 
 def test_what_limits_memory_knows_the_strips_that_are_held() -> None:
-    steps = pipeline_text(cpu_stages(named_cpu(DEFAULT), memory=1000), until="ted").split(",")
+    steps = pipeline_text(cpu_stages(named_cpu(DEFAULT), Held(1000)), until="ted").split(",")
     assert steps.index("ted-limit-memory{bytes=1000}") == steps.index("ted-cut-strips") + 1

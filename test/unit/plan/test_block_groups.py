@@ -124,7 +124,7 @@ def refusals() -> dict[str, tuple[int, Any, str]]:
         "a_recurrence": (
             0,
             ted.cumsum(z, axis=0),
-            r"is an input, of a recurrence",
+            r"cumsum\[12, 8\] is made step by step along dim 0",
         ),
     }
 

@@ -119,6 +119,38 @@ def standard(x: Any, y: Any) -> Any:
     return z @ ted.matrix_transpose(y)
 
 
+def running_sums(x: Any, y: Any) -> Any:
+    """Each row has a recurrence of its own, read backwards by another one."""
+    z = ted.cumulative_sum(ted.tanh(x @ y), axis=1)
+    return ted.sum(ted.cumulative_sum(z[:, ::-1], axis=1) * z, axis=1)
+
+
+def steps_of_rows(x: Any, y: Any) -> Any:
+    """Two carries, of which a step exchanges parts; all of their rows are read, too."""
+
+    def step(carry: Any, column: Any) -> Any:
+        a, b = carry
+        return (ted.tanh(b + column), a * 0.5 + 1), a * column
+
+    start = ted.zeros((12,), "float64"), ted.ones((12,), "float64")
+    (a, _), rows = ted.scan(step, start, ted.matrix_transpose(x @ y))
+    return a, ted.sum(rows**2, axis=1), ted.max(rows, axis=0)
+
+
+def in_order(x: Any, y: Any) -> Any:
+    """Networks, and rows that insert: recurrences of each row, some of which read at data."""
+    z = x @ y
+    first, places = ted.topk(z, 2)
+    return first, ted.sort(z, axis=1)[:, 3], ted.take_along_axis(ted.sin(z), places, axis=1)
+
+
+def flat_rows(x: Any, y: Any) -> Any:
+    """Each row writes elements of its own of what has no rows."""
+    z = ted.exp(x @ y)
+    k = ted.reduce_axis(9)
+    return ted.compute((24,), lambda a: ted.sum(z[a // 2, k] * (a % 2 + k), k)) * 2
+
+
 def arrays(*shapes: tuple[int, ...]) -> list[Any]:
     return [RNG.normal(size=shape) for shape in shapes]
 
@@ -138,6 +170,10 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "both_ways": (both_ways, arrays((12, 3), (9, 3))),
     "balanced": (balanced, arrays((12, 3), (9, 3))),
     "standard": (standard, arrays((12, 3), (3, 9))),
+    "in_order": (in_order, arrays((12, 3), (3, 9))),
+    "flat_rows": (flat_rows, arrays((12, 3), (3, 9))),
+    "running_sums": (running_sums, arrays((12, 3), (3, 9))),
+    "steps_of_rows": (steps_of_rows, arrays((12, 3), (3, 9))),
 }  # fmt: skip
 
 
