@@ -327,11 +327,9 @@ class _Places:
 
     def _moved(self, values: Tensor, places: Tensor) -> Tensor:
         """The tensor with values[i] at places[i], which are each position once."""
-        n, columns = self.shape
-        at = reshape(places * columns + reshape(arange(columns), (1, columns)), (n * columns,))
+        columns = broadcast_to(arange(self.shape[1]), self.shape)
         start = -0.0 if values.dtype.is_float else 0  # which no sum with a value changes
-        flat = reshape(values, (n * columns,))
-        return reshape(scatter(flat.shape, at, flat, init=start, mode="unchecked"), self.shape)
+        return scatter(self.shape, (places, columns), values, init=start, mode="unchecked")
 
 
 def _is_many(rows: Tensor) -> bool:

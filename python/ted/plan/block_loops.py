@@ -28,6 +28,7 @@ from ted.ir.equations import (
     operands,
     reorder_dims,
     replace_operands,
+    topological,
     whole,
 )
 from ted.ir.expressions import Expr
@@ -68,12 +69,14 @@ def in_loops(system: System, loops: Sequence[BlockLoop]) -> System:
         if group[0] in of:
             parts = _Parts(of[group[0]], made)
             parts.make(group)
-            together.append(tuple(parts.parts.values()))
+            together.append((*parts.parts.values(), *parts.copies))
             continue
         for tensor in group:
             made[tensor] = _rebuilt(tensor, made)
     outputs = tuple(made[t] for t in system.outputs)
-    return replace(system, outputs=outputs, together=tuple(together))
+    used = {*topological(outputs)}
+    loops_made = (tuple(t for t in group if t in used) for group in together)
+    return replace(system, outputs=outputs, together=tuple(loops_made))
 
 
 def _rebuilt(tensor: Tensor, made: dict[Tensor, Tensor]) -> Tensor:
@@ -97,6 +100,7 @@ class _Parts:
         self.loop, self.rows, self.made = loop, loop.group.rows, made
         self.parts: dict[Tensor, Tensor] = {}
         self.rests: dict[Tensor, Tensor] = {}
+        self.copies: list[Tensor] = []  # of positions, which a step searches among values
 
     def make(self, group: Sequence[Tensor]) -> None:
         """The parts of all, and what others read of them."""
@@ -143,7 +147,7 @@ class _Parts:
 
     def _seen_rows(self, tensor: Tensor, along: int) -> Iterator[Equation]:
         """The rows of all blocks, and those of the rest."""
-        part, shape = self.parts[tensor], tensor.shape
+        part, shape = self._kept(self.parts[tensor], tensor), tensor.shape
         dims = identity_dims(len(part.shape))
         write = (*dims[:along], self._row(along, along + 1), *dims[along + 2 :])
         yield replace(whole(part.shape, load(part, dims), tensor.location), write=write)
@@ -152,6 +156,15 @@ class _Parts:
             at = add(dim(along), index(self.loop.rest.start))
             write = (*dims[:along], at, *dims[along + 1 :])
             yield replace(whole(rest.shape, load(rest, dims), tensor.location), write=write)
+
+    def _kept(self, part: Tensor, tensor: Tensor) -> Tensor:
+        """What others read of a part: a copy, if values of all rows would be kept with it."""
+        if not any(e.combiner.startswith("arg") for e in tensor.equations):
+            return part
+        read = load(part, identity_dims(len(part.shape)))
+        copy = replace(part, equations=(whole(part.shape, read, tensor.location),), fill=None)
+        self.copies.append(copy)
+        return copy
 
     def _row(self, step: int, row: int) -> Expr:
         return aff_to_expr(dim_aff(step) * self.loop.size + dim_aff(row))
