@@ -11,15 +11,14 @@ again, what is large is made in loops over blocks, and these get smaller.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
-from ted.api.memory_timelines import INPUT, MemoryTimeline
+from ted.api.memory_timelines import INPUT, RESULT, MemoryTimeline
 from ted.cpu.pipeline import Held
 from ted.errors import CompileError
 from ted.ir.pipelines import Stage
 
 ATTEMPTS = 8  # each is a lowering of the program
-SHARES = (0, 1, 4)  # of the second cache for a block: in the first attempts of loops, and later on
+SHARES = (0, 1, 2, 8)  # of what results leave, for a block: in the first attempts with loops
 STEP = 7 / 8  # less is asked for each time, at least
 SHOWN = 5  # of what is held, in an error
 
@@ -35,25 +34,32 @@ def stages_within(
     """
     asked: Held | None = None
     least: MemoryTimeline | None = None
+    block = 0  # of the attempt with the least peak
     for attempt in range(ATTEMPTS):
         made = stages(asked)
         found = timeline(made)
         if found.peak_bytes <= limit:
             return made
         if least is None or found.peak_bytes < least.peak_bytes:
-            least = found
+            least, block = found, asked.block if asked is not None else 0
         # At first nothing is computed again, but loops over blocks may cost more.
+        most = modelled() if asked is None else asked.most
         if attempt < len(SHARES):
-            asked = Held(modelled() if asked is None else asked.most, SHARES[attempt])
+            asked = Held(most, _left(found, limit) // SHARES[attempt] if SHARES[attempt] else 0)
         else:
-            assert asked is not None, "after the first attempts"
-            less = min(limit / found.peak_bytes, STEP)
-            asked = replace(asked, most=int(less * asked.most))
+            less = min(limit / least.peak_bytes, STEP)
+            asked = Held(int(less * most), block)
     assert least is not None, "a first attempt"
     raise CompileError(
         f"{name}: memory_limit is {limit} bytes, the least that was found is {least.peak_bytes}, "
         f"{_holders(least)}; give more, or compile for smaller arrays"
     )
+
+
+def _left(found: MemoryTimeline, limit: int) -> int:
+    """Bytes that results leave of a limit, at least an eighth of it."""
+    results = sum(b.nbytes for b in found.buffers if b.kind == RESULT)
+    return max(limit - results, limit // 8, max(SHARES))
 
 
 def _holders(timeline: MemoryTimeline) -> str:

@@ -151,12 +151,12 @@ _ANNOTATING = "ted-annotate-functions"
 class Held:
     """Bytes that equations should hold at most, computed again where they are read late.
 
-    What takes more than one in `share` of the second cache is made in blocks, and no block does;
-    with a share of 0 blocks are as large as is fast.
+    What takes more than `block` bytes is made in blocks, of which none does; with 0 bytes what no
+    second cache holds is, and blocks are as large as is fast.
     """
 
     most: int
-    share: int = 0
+    block: int = 0
 
 
 def cpu_stages(cpu: Cpu, held: Held | None = None) -> tuple[Stage, ...]:
@@ -169,8 +169,7 @@ def cpu_stages(cpu: Cpu, held: Held | None = None) -> tuple[Stage, ...]:
     if held is None:
         return stages
     limit = Step(f"ted-limit-memory{{bytes={held.most}}}", "after fusion: what is left is held")
-    block = cpu.second_cache.size // held.share if held.share else 0
-    options = f"cpu={cpu.name} always=true bytes={block}"
+    options = f"cpu={cpu.name} always=true bytes={held.block}"
     blocks = replace(_BLOCKS, passes=f"{_BLOCKS.passes}{{{options}}}")
     return (equations([_JOIN], [_TURN], [_CUT, limit, blocks]), *stages[1:])
 
