@@ -14,7 +14,7 @@ from math import prod
 
 from ted.domain.sizes import estimate
 from ted.ir.equations import System, Tensor, is_contraction
-from ted.ir.scalar import dim
+from ted.ir.scalar import dim, is_const
 from ted.plan.block_groups import Apart, Graph, Group, grown
 from ted.plan.block_loops import BlockLoop
 from ted.records import dataclass
@@ -141,11 +141,13 @@ class _Cost:
     def __init__(self, graph: Graph, group: Group, bounds: Bounds) -> None:
         self.cache = bounds.cache
         inside = [t for t in group.rows if graph.is_inside(t, group)]
-        self.never_whole = sum(map(nbytes, inside))
+        steps = {t: _steps(graph, t) for t in inside}
+        self.never_whole = sum(nbytes(t) // n for t, n in steps.items())
         self.row = max(1, self.never_whole // group.extent)
         self.uses = sum(nbytes(t) * (1 + len(graph.readers[t])) for t in inside)
         self.stored = sum(
-            _moved(nbytes(t), self.cache) * (1 + len(graph.readers[t])) for t in inside
+            n * _moved(nbytes(t) // n, self.cache) * (1 + len(graph.readers[t]))
+            for t, n in steps.items()
         )
         totals = [t for t, along in group.rows.items() if along is None]
         added = sum(nbytes(t) for t in totals if t.equations[-1].combiner != "set")
@@ -176,14 +178,29 @@ def _moved(size: int, cache: int) -> int:
     return 0 if size <= cache else size if size <= FAR_CACHE * cache else FAR * size
 
 
+def _steps(graph: Graph, tensor: Tensor) -> int:
+    """In how many steps a tensor is made, of which one is held: what else reads it reads one."""
+    if tensor not in graph.recurrent or tensor.time is None:
+        return 1
+    read = (
+        r for reader in graph.readers[tensor] if reader not in graph.unit[tensor]
+        for e in reader.equations for r in e.reads if r.attr is tensor
+    )  # fmt: skip
+    return _times(tensor) if all(is_const(r.args[tensor.time]) for r in read) else 1
+
+
+def _times(tensor: Tensor) -> int:
+    return estimate(prod(tensor.shape[d] for d in tensor.time_dims))
+
+
 def _passed(graph: Graph, group: Group) -> int:
     """The bytes that the loop reads in every block of what is whole; in steps, in each of them."""
     found: dict[Tensor, int] = {}
     for tensor in group.rows:
-        steps = prod(tensor.shape[d] for d in tensor.time_dims) if tensor in graph.recurrent else 1
+        steps = _times(tensor) if tensor in graph.recurrent else 1
         for equation in tensor.equations:
             loop = group.loops[equation]
             for read in equation.reads:
                 if read.attr not in group.rows and (loop is None or dim(loop) not in read.args):
-                    found[read.attr] = max(found.get(read.attr, 0), estimate(steps))
+                    found[read.attr] = max(found.get(read.attr, 0), steps)
     return sum(nbytes(t) * steps for t, steps in found.items())

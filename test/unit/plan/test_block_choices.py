@@ -130,3 +130,21 @@ def test_where_memory_is_short_the_dim_counts_that_leaves_least_whole() -> None:
     (choice, *_) = made([q, k], softmax @ q, cache=16 * KIB, always=True, most=16 * KIB)
     assert choice.loop is not None
     assert {t.name: along for t, along in choice.loop.group.rows.items()}["tanh"] == 0
+
+
+def test_of_steps_that_nobody_else_reads_one_is_in_a_block() -> None:
+    x, w = (ted.placeholder(shape, "float32") for shape in ((8192, 16), (16, 16)))
+
+    def carries(length: int) -> Any:
+        return ted.scan(lambda h, _: (ted.tanh(h) + x, h), x @ w, None, length=length)
+
+    def rows(output: Any, length: int) -> int:
+        found = made([x, w], output, cache=32 * KIB, always=True)
+        return max(c.loop.size for c in found if c.loop is not None)
+
+    last, of_all = carries(8)
+    # A row takes 64 bytes of each tensor of a step.
+    assert rows(ted.sum(last, axis=1), 8) == rows(ted.sum(carries(64)[0], axis=1), 64)
+    assert rows(ted.sum(of_all, axis=(0, 2)), 8) > 4 * rows(
+        ted.sum(carries(64)[1], axis=(0, 2)), 64
+    )
