@@ -52,6 +52,38 @@ def goes_on(value: ir.Value) -> bool:
 
 def copied_from(value: ir.Value) -> ir.Value | None:
     """What an equation only gives another name, and shape: a tensor that nobody else reads."""
+    source = _copied_in_order(value)
+    if source is None or _size(source) < _size(value):
+        return None
+    return None if short_shape(source) != short_shape(value) and _is_start(value) else source
+
+
+def front_of(value: ir.Value) -> ir.Value | None:
+    """The history that an equation puts in front of more elements, which nobody else reads."""
+    source = _copied_in_order(value)
+    if source is None or _size(source) == _size(value):
+        return None
+    is_alone = defining(init_of(value), "tensor.empty") and defining(source, SCAN)
+    return source if is_alone is not None else None
+
+
+def short_shape(value: ir.Value) -> list[int]:
+    """The extents of a tensor that are more than one; all where there is no element."""
+    shape = list(shape_of(value))
+    return shape if 0 in shape else [extent for extent in shape if extent != 1]
+
+
+def _is_in_place(op: ir.Operation) -> bool:
+    """Whether what an equation gives is there already, in memory of its own."""
+    return copied_from(op.results[0]) is not None or front_of(op.results[0]) is not None
+
+
+def _size(value: ir.Value) -> int:
+    return prod(shape_of(value))
+
+
+def _copied_in_order(value: ir.Value) -> ir.Value | None:
+    """The tensor whose elements an equation only copies, in their order, to be the first ones."""
     op = defining(value, EQUATION)
     if op is None or len(op.results) > 1 or len(op.operands) != 2 or wishes_of(op):
         return None
@@ -71,7 +103,9 @@ def copied_from(value: ir.Value) -> ir.Value | None:
     write = short(subdomain.write, value)
     if write == dims and target == shape:
         return source
-    return source if _is_reshaped(write, shape, target) and not _is_start(value) else None
+    row = prod(target[1:])
+    front = [prod(shape) // row, *target[1:]] if target and row else target
+    return source if _is_reshaped(write, shape, front) else None
 
 
 def _is_reshaped(write: Sequence[ir.AffineExpr], shape: list[int], target: list[int]) -> bool:
@@ -168,9 +202,7 @@ class Candidates:
     def __post_init__(self) -> None:
         order = [view.operation for view in self.block.operations]
         self.position = {op: k for k, op in enumerate(order)}
-        for op in (
-            op for op in order if op.name == EQUATION and copied_from(op.results[0]) is None
-        ):
+        for op in (op for op in order if op.name == EQUATION and not _is_in_place(op)):
             subdomain = without_unit_iterations(from_compute(op))
             self.equations[op] = subdomain
             padded = padded_factor(subdomain)

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ted.errors import PassFailed
+from ted.linalg.contractions import dense_strides
 from ted.linalg.equation_groups import (
     EQUATION,
     SCAN,
     copied_from,
+    front_of,
     goes_on,
     init_of,
     short,
+    short_shape,
     top_of,
 )
 from ted.linalg.generics import filled
@@ -30,12 +33,6 @@ from ted.mlir.locations import user_name
 from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type, shape_of
 from ted.mlir.storage import allocated, saved
-
-
-def short_shape(value: ir.Value) -> list[int]:
-    """The extents of a tensor that are more than one; all where there is no element."""
-    shape = list(shape_of(value))
-    return shape if 0 in shape else [extent for extent in shape if extent != 1]
 
 
 class Places:
@@ -57,6 +54,8 @@ class Places:
         self.results = results
         names = {r: copied_from(r) for r in self._goes_on}
         self.names = {name: source for name, source in names.items() if source is not None}
+        fronts = {r: front_of(r) for r in self._goes_on if r not in self.names}
+        self.fronts = {source: r for r, source in fronts.items() if source is not None}
         for op in (view.operation for view in block.operations):
             if op.name == "ted.stop_gradient":
                 self.names[op.results[0]] = op.operands[0]
@@ -95,7 +94,10 @@ class Places:
             self.starts[result] = None
             return None
         memory = self.given.get(result)
-        if memory is None:
+        if result in self.fronts:
+            self.begin(self.fronts[result])
+            memory = _front(self.memory[self.fronts[result]], short_shape(result))
+        elif memory is None:
             shape = [n for n in blocks if n > 1] + short_shape(result)[len(blocks) :]
             memory = allocated(shape, element_type(result))
         elif list(shape_of(memory)) != short_shape(result):
@@ -192,6 +194,13 @@ class Places:
         rows = self.rows_of(read.tensor)
         memory = self.of(read.tensor)
         return Read(memory, tuple(subscripts[rows:]), read.guard)
+
+
+def _front(memory: ir.Value, shape: Sequence[int]) -> ir.Value:
+    """The first elements of dense memory, with a shape of their own."""
+    kind = ir.MemRefType.get(list(shape), element_type(memory))
+    strides = dense_strides(shape)
+    return memref.ReinterpretCastOp(kind, memory, [], [], [], [0], list(shape), strides).result
 
 
 def _constant(op: ir.Operation) -> ir.Value:

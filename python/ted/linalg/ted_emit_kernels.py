@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ted.linalg.branches import lower_with_branches
-from ted.linalg.equation_groups import EQUATION, SCAN, read_inside, short, top_of
+from ted.linalg.equation_groups import EQUATION, SCAN, read_inside, short, short_shape, top_of
 from ted.linalg.generics import filled
 from ted.linalg.kernel_proofs import check_reads, check_steps, is_at_row
 from ted.linalg.kernel_strategies import Kernel, decide, erase
 from ted.linalg.kernel_totals import begun_total, end_total, row_of, total_at_row
 from ted.linalg.leaving import declare_condition
 from ted.linalg.loops import PARALLEL, TOTAL
-from ted.linalg.memory_places import Places, short_shape, take_over
+from ted.linalg.memory_places import Places, take_over
 from ted.linalg.padding import Paddings
 from ted.linalg.results_in_memory import check_results, set_type, taken_over
 from ted.linalg.rolling_buffers import Beginning, beginning, slices_shape, written
