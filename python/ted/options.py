@@ -54,7 +54,7 @@ class CompileOptions:
         for name in COUNTS:
             count = getattr(self, name)
             if count is not None and not _is_count(count):
-                raise CompileError(f"compile: {name} is a number from 1 on, got {count!r}")
+                raise CompileError(f"compile: {name} is an integer from 1 on, got {count!r}")
             if count is not None and isinstance(self.machine, Gpu):
                 raise CompileError(f"compile: {name} is an option of CPUs, got {self.machine.name}")
         self._check_subnormals()

@@ -67,6 +67,9 @@ def _holders(timeline: MemoryTimeline) -> str:
     where = timeline.peak_step
     held = [b for b in timeline.held_in(where) if b.kind != INPUT]
     largest = sorted(held, key=lambda b: -b.nbytes)[:SHOWN]
-    told = ", ".join(f"{b.tensor} {b.nbytes}" for b in largest)
-    kernel = f"kernel {timeline.steps[where].tensor}" if timeline.steps else "the results"
-    return f"in {kernel}, of which {told}{', ...' if len(held) > SHOWN else ''}"
+    told = [f"{b.tensor} {b.nbytes}" for b in largest] + ["..."] * (len(held) > SHOWN)
+    if not timeline.steps:
+        return f"in the results, of which {', '.join(told)}"
+    step = timeline.steps[where]
+    own = [f"{step.nbytes} of its own"] if step.nbytes else []
+    return f"in kernel {step.tensor}, of which {', '.join(own + told)}"

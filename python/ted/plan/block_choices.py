@@ -164,7 +164,8 @@ class _Cost:
 
     def gain(self, in_memory: bool) -> tuple[int, int]:
         """The bytes that it saves: of what is held, if that counts most, and of what is moved."""
-        return in_memory * self.never_whole, self.stored - self.again
+        saved = self.never_whole - self.loop.size * self.row
+        return in_memory * saved, self.stored - self.again
 
 
 def _size(extent: int, most: int) -> int:

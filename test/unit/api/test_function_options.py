@@ -39,7 +39,7 @@ def test_a_limit_is_that_of_the_target_and_goes_before_it(make: Callable[..., An
     assert make(memory_limit=LIMIT).options == make(target=f"cpu,memory_limit={LIMIT}").options
     both = make(target="cpu,threads=1,memory_limit=100", memory_limit=LIMIT)
     assert both.options.target == f"cpu,threads=1,memory_limit={LIMIT}"
-    with pytest.raises(CompileError, match="memory_limit is a number from 1 on, got 0"):
+    with pytest.raises(CompileError, match="memory_limit is an integer from 1 on, got 0"):
         make(memory_limit=0)
     with pytest.raises(CompileError, match="memory_limit is an option of CPUs, got sm_80"):
         make(target="cuda:sm_80", memory_limit=LIMIT)

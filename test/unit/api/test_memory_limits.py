@@ -92,6 +92,36 @@ def test_convolutions_whose_padded_inputs_are_held_keep_to_a_limit() -> None:
     assert "ted.recomputed" in compiled.ir("ted")
 
 
+def by_hand(z: ted.Tensor, axis: int) -> ted.Tensor:
+    return ted.exp(z - ted.max(z, axis=axis, keepdims=True))
+
+
+def both_ways(x: ted.Tensor, y: ted.Tensor) -> list[ted.Tensor]:
+    z = x @ ted.matrix_transpose(y)
+    return [ted.sum(by_hand(z, axis)) for axis in (0, 1)]
+
+
+def of_a_batch(x: ted.Tensor) -> ted.Tensor:
+    return ted.nn.softmax(x @ ted.matrix_transpose(x)) @ x
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "limit"),
+    [
+        (both_ways, [(317, 4), (211, 4)], 70_000),  # loops one behind the other, none taken apart
+        (both_ways, [(317, 4), (211, 4)], 270_000),
+        (of_a_batch, [(3, 180, 4)], 80_000),  # along rows: scores of one matrix take 259,200 bytes
+    ],
+)
+def test_what_is_large_is_never_whole(function, shapes, limit: int) -> None:
+    arrays = [RNG.normal(size=shape) for shape in shapes]
+    bounded = ted.function(function, target=ONE, memory_limit=limit)
+    assert bounded.compiled(*arrays).peak_bytes <= limit
+    wanted = ted.tree.leaves(ted.function(function, target=ONE)(*arrays))
+    for found, right in zip(ted.tree.leaves(bounded(*arrays)), wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-12)
+
+
 @pytest.mark.slow
 def test_a_limit_that_cannot_be_kept_names_the_least_peak_and_who_holds_it() -> None:
     bounded = ted.function(gradient, target=f"{ONE},memory_limit=190000")
