@@ -48,7 +48,7 @@ from ted.mlir.filling import build_fill
 from ted.mlir.locations import mlir_location, with_dim_names
 from ted.records import dataclass
 
-TOGETHER = "ted.together"  # of a function with loops that equations alone would not keep
+KEEPS_LOOPS = "ted.keeps_loops"  # of a function: loops that its equations alone do not tell
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
 _SCATTER = ("add", "max", "min")
 
@@ -90,7 +90,7 @@ def build_function(system: System, groups: Sequence[list[Tensor]] | None = None)
     if symbols.sizes:
         function.attributes[SIZES] = symbols.attribute()
     if system.together:
-        function.attributes[TOGETHER] = ir.UnitAttr.get()
+        function.attributes[KEEPS_LOOPS] = ir.UnitAttr.get()
     locations = [mlir_location(t.location, t.name) for t in system.inputs]
     block = function.add_entry_block(locations)
     values = Values(dict(zip(system.inputs, block.arguments, strict=True)), symbols)

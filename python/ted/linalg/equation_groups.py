@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import field
 from math import prod
+from typing import NamedTuple
 
 from ted.domain.linear import dot, term
 from ted.linalg.arg_reductions import is_long_arg_reduction
@@ -50,36 +51,32 @@ def goes_on(value: ir.Value) -> bool:
     return defining(init, EQUATION, SCAN) is not None and len(list(init.uses)) == 1
 
 
-def copied_from(value: ir.Value) -> ir.Value | None:
-    """What an equation only gives another name, and shape: a tensor that nobody else reads."""
-    source = _copied_in_order(value)
-    if source is None or _size(source) < _size(value):
-        return None
-    return None if short_shape(source) != short_shape(value) and _is_start(value) else source
+class InPlace(NamedTuple):
+    """A tensor that lies where a copy of it does: as all of that, or as its first elements."""
+
+    source: ir.Value
+    is_all: bool
 
 
-def front_of(value: ir.Value) -> ir.Value | None:
-    """The history that an equation puts in front of more elements, which nobody else reads."""
+def in_place(value: ir.Value) -> InPlace | None:
+    """What an equation only gives another name, and shape: a tensor that nobody else reads.
+
+    A history may be put in front of more elements as well.
+    """
     source = _copied_in_order(value)
-    if source is None or _size(source) == _size(value):
+    if source is None:
         return None
-    is_alone = defining(init_of(value), "tensor.empty") and defining(source, SCAN)
-    return source if is_alone is not None else None
+    if prod(shape_of(source)) == prod(shape_of(value)):
+        is_renamed = short_shape(source) == short_shape(value) or not _is_start(value)
+        return InPlace(source, is_all=True) if is_renamed else None
+    is_new = defining(init_of(value), "tensor.empty") is not None
+    return InPlace(source, is_all=False) if is_new and defining(source, SCAN) is not None else None
 
 
 def short_shape(value: ir.Value) -> list[int]:
     """The extents of a tensor that are more than one; all where there is no element."""
     shape = list(shape_of(value))
     return shape if 0 in shape else [extent for extent in shape if extent != 1]
-
-
-def _is_in_place(op: ir.Operation) -> bool:
-    """Whether what an equation gives is there already, in memory of its own."""
-    return copied_from(op.results[0]) is not None or front_of(op.results[0]) is not None
-
-
-def _size(value: ir.Value) -> int:
-    return prod(shape_of(value))
 
 
 def _copied_in_order(value: ir.Value) -> ir.Value | None:
@@ -202,7 +199,9 @@ class Candidates:
     def __post_init__(self) -> None:
         order = [view.operation for view in self.block.operations]
         self.position = {op: k for k, op in enumerate(order)}
-        for op in (op for op in order if op.name == EQUATION and not _is_in_place(op)):
+        for op in order:
+            if op.name != EQUATION or in_place(op.results[0]) is not None:
+                continue
             subdomain = without_unit_iterations(from_compute(op))
             self.equations[op] = subdomain
             padded = padded_factor(subdomain)

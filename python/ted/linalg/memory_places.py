@@ -14,9 +14,8 @@ from ted.linalg.contractions import dense_strides
 from ted.linalg.equation_groups import (
     EQUATION,
     SCAN,
-    copied_from,
-    front_of,
     goes_on,
+    in_place,
     init_of,
     short,
     short_shape,
@@ -52,10 +51,9 @@ class Places:
             for result in view.operation.results
         }
         self.results = results
-        names = {r: copied_from(r) for r in self._goes_on}
-        self.names = {name: source for name, source in names.items() if source is not None}
-        fronts = {r: front_of(r) for r in self._goes_on if r not in self.names}
-        self.fronts = {source: r for r, source in fronts.items() if source is not None}
+        copies = {r: copy for r in self._goes_on if (copy := in_place(r)) is not None}
+        self.names = {r: copy.source for r, copy in copies.items() if copy.is_all}
+        self.fronts = {copy.source: r for r, copy in copies.items() if not copy.is_all}
         for op in (view.operation for view in block.operations):
             if op.name == "ted.stop_gradient":
                 self.names[op.results[0]] = op.operands[0]

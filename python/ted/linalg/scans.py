@@ -240,7 +240,7 @@ class Scan:
             known[op.results[0]] = known[self.body.state(equation.target)]
             return
         own = op.clone().operation
-        use_known(own, self._with_starts(op, known))
+        use_known(own, self._with_searched_values(op, known))
         with op.location:
             answers = choices.answers(op, own.regions[0].blocks[0], decided)
             results = self._equation(
@@ -250,7 +250,7 @@ class Scan:
         known.update(self._latest(op, results))
         own.erase()
 
-    def _with_starts(self, op: ir.Operation, known: Known) -> Known:
+    def _with_searched_values(self, op: ir.Operation, known: Known) -> Known:
         """What stands for operands: the values of a search are those of the step, of which a
         window keeps the positions."""
         window = self.windows.get(self.body.equations[op].target)

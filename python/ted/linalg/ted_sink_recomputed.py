@@ -26,7 +26,7 @@ from ted.ir.recurrences import flattened, step_order
 from ted.ir.rewriting import has_equations, replace_function
 from ted.ir.scalar import dims_used
 from ted.ir.tensor_order import tensor_order
-from ted.ir.to_ops import TOGETHER
+from ted.ir.to_ops import KEEPS_LOOPS
 from ted.linalg.running_totals import carry_totals
 from ted.mlir import ir
 from ted.mlir.queries import operations
@@ -51,7 +51,8 @@ class TedSinkRecomputed:
 
 
 def _computes_again(function: ir.Operation) -> bool:
-    if TOGETHER in function.attributes:
+    if KEEPS_LOOPS in function.attributes:
+        del function.attributes[KEEPS_LOOPS]
         return False
     computes = operations(function, "ted.compute")
     return any("ted.recomputed" in op.attributes for op in computes)
