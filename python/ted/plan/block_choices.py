@@ -48,7 +48,7 @@ class Bounds:
     """What the second cache holds, in bytes, and what stored tensors and blocks may take.
 
     With `always` loops are made where they can be, of what outgrows the cache itself; with `most`
-    of what takes more than so many bytes, and no block does.
+    of what takes more than so many bytes, and no block of several rows does.
     """
 
     cache: int
@@ -72,7 +72,7 @@ class Bounds:
 
 def seeds_of(system: System, bounds: Bounds) -> list[Tensor]:
     """What is not to be whole, the largest first, and of a tensor and copies what is read first."""
-    made = (t for t in system.tensors() if not t.is_input and t not in system.outputs)
+    made = (t for t in system.tensors() if t.equations and t not in system.outputs)
     found = [t for t in made if nbytes(t) > bounds.stored]
     return sorted(found, key=lambda t: (-nbytes(t), t.equations[0].recomputed))[:SEEDS]
 
@@ -140,14 +140,14 @@ class _Cost:
 
     def __init__(self, graph: Graph, group: Group, bounds: Bounds) -> None:
         self.cache = bounds.cache
-        inside = [t for t in group.rows if graph.is_inside(t, group)]
-        steps = {t: _steps(graph, t) for t in inside}
-        self.never_whole = sum(nbytes(t) // n for t, n in steps.items())
+        held = held_of(graph, group)
+        self.never_whole = sum(held.values())
         self.row = max(1, self.never_whole // group.extent)
-        self.uses = sum(nbytes(t) * (1 + len(graph.readers[t])) for t in inside)
+        times = {t: 1 + len(graph.readers[t]) for t in held}  # written, and read by each
+        self.uses = sum(nbytes(t) * n for t, n in times.items())
         self.stored = sum(
-            n * _moved(nbytes(t) // n, self.cache) * (1 + len(graph.readers[t]))
-            for t, n in steps.items()
+            nbytes(t) // max(1, size) * _moved(size, self.cache) * times[t]
+            for t, size in held.items()
         )
         totals = [t for t, along in group.rows.items() if along is None]
         added = sum(nbytes(t) for t in totals if t.equations[-1].combiner != "set")
@@ -166,6 +166,12 @@ class _Cost:
         """The bytes that it saves: of what is held, if that counts most, and of what is moved."""
         saved = self.never_whole - self.loop.size * self.row
         return in_memory * saved, self.stored - self.again
+
+
+def held_of(graph: Graph, group: Group) -> dict[Tensor, int]:
+    """The tensors of a loop of which nobody else reads rows, and the bytes of all that are held."""
+    inside = (t for t in group.rows if graph.is_inside(t, group))
+    return {t: nbytes(t) // _steps(graph, t) for t in inside}
 
 
 def _size(extent: int, most: int) -> int:

@@ -12,7 +12,7 @@ those are in it that are large, and can be.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from ted.ir.equations import (
@@ -123,19 +123,32 @@ class _Growth:
 
         Raises: Apart where one of them cannot be in the loop; nothing is taken then.
         """
-        before = dict(self.rows), dict(self.loops)
-        try:
+        with self._all_or_nothing():
             put()
             for reader in readers:
                 self._put_reader(reader)
             for other in self._missing():
-                with suppress(*[Apart] * self.reads_totals):  # what comes between two loops
-                    self._put_reader(other)
+                self._put_between(other)
             for member in self.rows:
                 self._check_reads(member)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        before = dict(self.rows), dict(self.loops)
+        try:
+            yield
         except Apart:
             self.rows, self.loops = before
             raise
+
+    def _put_between(self, tensor: Tensor) -> None:
+        """Put in what lies between others; of several loops it may come between two as well."""
+        try:
+            with self._all_or_nothing():
+                self._put_reader(tensor)
+        except Apart:
+            if not self.reads_totals:
+                raise
 
     def _missing(self) -> list[Tensor]:
         found = self.graph.between(self.rows)

@@ -25,6 +25,7 @@ from ted.ir.equations import (
     Tensor,
     components,
     identity_dims,
+    is_recurrence,
     operands,
     reorder_dims,
     replace_operands,
@@ -105,9 +106,9 @@ class _Parts:
     def make(self, group: Sequence[Tensor]) -> None:
         """The parts of all, and what others read of them."""
         for unit in circles(group, lambda t: [o for o in operands(t) if o in self.rows]):
-            is_recurrence = len(unit) > 1 or unit[0] in operands(unit[0])
+            has_steps = is_recurrence(unit)
             for tensor in unit:  # a recurrence reads its own
-                self._hold(tensor, tensor.clocks if is_recurrence else ())
+                self._hold(tensor, tensor.clocks if has_steps else ())
             for tensor in unit:
                 self._fill(tensor)
 
@@ -147,27 +148,21 @@ class _Parts:
 
     def _seen_rows(self, tensor: Tensor, along: int) -> Iterator[Equation]:
         """The rows of all blocks, and those of the rest."""
-        part, shape = self._kept(self.parts[tensor], tensor), tensor.shape
-        dims = identity_dims(len(part.shape))
-        write = (*dims[:along], self._row(along, along + 1), *dims[along + 2 :])
-        yield replace(whole(part.shape, load(part, dims), tensor.location), write=write)
+        copy = _copied(self._kept(self.parts[tensor]))
+        row = aff_to_expr(dim_aff(along) * self.loop.size + dim_aff(along + 1))
+        yield replace(copy, write=(*copy.write[:along], row, *copy.write[along + 2 :]))
         if self.loop.rest:
-            rest, dims = self.rests[tensor], identity_dims(len(shape))
-            at = add(dim(along), index(self.loop.rest.start))
-            write = (*dims[:along], at, *dims[along + 1 :])
-            yield replace(whole(rest.shape, load(rest, dims), tensor.location), write=write)
+            copy = _copied(self.rests[tensor])
+            row = add(dim(along), index(self.loop.rest.start))
+            yield replace(copy, write=(*copy.write[:along], row, *copy.write[along + 1 :]))
 
-    def _kept(self, part: Tensor, tensor: Tensor) -> Tensor:
+    def _kept(self, part: Tensor) -> Tensor:
         """What others read of a part: a copy, if values of all rows would be kept with it."""
-        if not any(e.combiner.startswith("arg") for e in tensor.equations):
+        if not any(e.combiner.startswith("arg") for e in part.equations):
             return part
-        read = load(part, identity_dims(len(part.shape)))
-        copy = replace(part, equations=(whole(part.shape, read, tensor.location),), fill=None)
+        copy = replace(part, equations=(_copied(part),), fill=None)
         self.copies.append(copy)
         return copy
-
-    def _row(self, step: int, row: int) -> Expr:
-        return aff_to_expr(dim_aff(step) * self.loop.size + dim_aff(row))
 
     def _in_blocks(self, equation: Equation, along: int | None) -> Iterator[Equation]:
         """The points of an equation in the step of their row; without rows, in the first one."""
@@ -208,8 +203,7 @@ class _Parts:
         elif rows:
             points = sets.within(equation.domain, loop, rows.start, rows.stop - 1)
             if not points.is_empty():
-                sides = [range(n) for n in equation.extents]
-                yield part_of_box(equation, points, [*sides[:loop], rows, *sides[loop + 1 :]])
+                yield part_of_box(equation, points, {loop: rows})
 
     def _read(
         self, parts: Mapping[Tensor, Tensor], row: Sequence[Expr],
@@ -224,6 +218,12 @@ class _Parts:
         along = self.rows[source]
         assert along is not None, "what a loop reads of its own has rows"
         return load(parts[source], (*args[:along], *row, *args[along + 1 :]))
+
+
+def _copied(part: Tensor) -> Equation:
+    """All elements of a part, at their own places."""
+    read = load(part, identity_dims(len(part.shape)))
+    return whole(part.shape, read, part.location)
 
 
 def _carried(part: Tensor) -> Equation:

@@ -21,11 +21,10 @@ from ted.ir.equations import (
     rewrite_system,
 )
 from ted.ir.remarks import remark
-from ted.ir.scalar import weight
-from ted.plan.block_choices import NAME, SEEDS, Bounds, graph_of, seeds_of
+from ted.plan.block_choices import NAME, SEEDS, Bounds, graph_of, held_of, seeds_of
 from ted.plan.block_groups import Apart, Graph, Group, grown
 from ted.records import dataclass
-from ted.transforms.live_memory import nbytes
+from ted.transforms.live_memory import work
 
 MOST = 64  # copies that are made for one tensor
 
@@ -34,10 +33,11 @@ MOST = 64  # copies that are made for one tensor
 class Repeats:
     """In which loops the rows of a group's tensors are needed, by how many loops are before.
 
-    `loops[t]` has those of a tensor that is never whole; the first of them makes `t` itself.
+    `loops[t]` has those of a tensor that is never whole; the first of them makes `t` itself. Bytes
+    that are `saved` are those of all rows but one, the least of a block.
     """
 
-    never_whole: int
+    saved: int
     loops: Mapping[Tensor, tuple[int, ...]]
     level: Mapping[Tensor, int]
 
@@ -49,7 +49,7 @@ class Repeats:
     @property
     def work(self) -> float:
         """Operations at the points that are visited again."""
-        return sum((len(self.loops[t]) - 1) * _work(t) for t in self.copied)
+        return sum((len(self.loops[t]) - 1) * work(t) for t in self.copied)
 
 
 def with_repeated_rows(system: System, bounds: Bounds) -> System:
@@ -70,7 +70,7 @@ def with_repeated_rows(system: System, bounds: Bounds) -> System:
 def _best(system: System, graph: Graph, seed: Tensor) -> Repeats | None:
     """The loops along the dim that leaves least whole; None where one is enough, or none can be."""
     found = [r for along in range(len(seed.shape)) if (r := _repeats(system, graph, seed, along))]
-    best = max(found, key=lambda r: (r.never_whole, -r.work), default=None)
+    best = max(found, key=lambda r: (r.saved, -r.work), default=None)
     return best if best is not None and 0 < len(best.copied) <= MOST else None
 
 
@@ -80,13 +80,14 @@ def _repeats(system: System, graph: Graph, seed: Tensor, along: int) -> Repeats 
     except Apart:
         return None
     level = _levels(system, group)
-    inside = {t for t in group.rows if graph.is_inside(t, group)}
+    held = held_of(graph, group)
     loops: dict[Tensor, tuple[int, ...]] = {}
-    for tensor in reversed([t for t in level if t in inside]):
+    for tensor in reversed([t for t in level if t in held]):
         needed = {k for r in graph.readers[tensor] for k in loops.get(r, (level[r],))}
         is_copied = tensor in graph.large and tensor not in graph.recurrent
         loops[tensor] = tuple(sorted(needed)) if is_copied else (level[tensor],)
-    return Repeats(sum(map(nbytes, inside)), loops, level)
+    rows = sum(held.values())
+    return Repeats(rows - rows // group.extent, loops, level)
 
 
 def _levels(system: System, group: Group) -> dict[Tensor, int]:
@@ -103,10 +104,6 @@ def _after(operand: Tensor, reader: Tensor, group: Group, level: Mapping[Tensor,
     along = group.rows.get(operand)
     same = operand not in group.rows or (along is not None and reader in group.rows)
     return level.get(operand, 0) + (not same)
-
-
-def _work(tensor: Tensor) -> float:
-    return sum(e.box_size * (1 + weight(e.body)) for e in tensor.equations)
 
 
 def _rewritten(system: System, repeats: Repeats) -> System:

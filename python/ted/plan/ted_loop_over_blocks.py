@@ -21,7 +21,7 @@ class TedLoopOverBlocks(SystemPass):
     """Tensors are large that the second cache of `cpu` does not hold.
 
     With `always` loops are made where they can be, whatever they cost; with `bytes` of all that
-    takes more than so many, and no block does.
+    takes more than so many, and no block of several rows does.
     """
 
     cpu: str = DEFAULT

@@ -136,9 +136,7 @@ def _place(subscript: Expr, side: range) -> Expr:
 
 def _within(equation: Equation, points: Any, box: Box) -> Equation:
     """Some points of an equation, which write into a box; its parallel dims get as short."""
-    sides = [range(extent) for extent in equation.extents]
-    found = bounded(sets.dim_steps, points) or sides
-    sides[: equation.parallel] = found[: equation.parallel]
-    made = part_of_box(equation, points, sides)
+    sides = bounded(sets.dim_steps, points) or []
+    made = part_of_box(equation, points, dict(enumerate(sides[: equation.parallel])))
     write = (canonical_index(w, made.domain) for w in map(_place, made.write, box.sides))
     return replace(made, write=tuple(write))

@@ -12,6 +12,7 @@ from itertools import accumulate
 from ted.domain.sizes import estimate
 from ted.forking import cached_property
 from ted.ir.equations import System, Tensor, operands
+from ted.ir.scalar import weight
 from ted.ir.tensor_order import tensor_order
 from ted.records import dataclass
 
@@ -72,3 +73,8 @@ class LiveMemory:
 def nbytes(tensor: Tensor) -> int:
     """Bytes of a tensor."""
     return int(estimate(tensor.size)) * max(8, tensor.dtype.bits) // 8
+
+
+def work(tensor: Tensor) -> float:
+    """Operations and elements, as many as points that are visited."""
+    return sum(e.box_size * (1 + weight(e.body)) for e in tensor.equations)

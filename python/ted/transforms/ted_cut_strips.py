@@ -304,10 +304,10 @@ class _Cutter:
 
     def _moved(self, equation: Equation, points: Any, k: int, origin: Sequence[int]) -> Equation:
         """The equation over the box around some points, which read and write in strip k."""
-        ranges = sets.dim_ranges(points) or [(0, n - 1) for n in equation.extents]
         write = [sub(w, index(low)) for w, low in zip(equation.write, origin, strict=True)]
         (body,) = rewrite([equation.body], lambda node, args: self._read(node, args, k))
-        sides = [range(low, high + 1) for low, high in ranges]
+        ranges = enumerate(sets.dim_ranges(points) or ())
+        sides = {d: range(low, high + 1) for d, (low, high) in ranges}
         reading = with_expressions(equation, (body, *write))
         made = part_of_box(reading, sets.anonymous(points), sides)
         write = [canonical_index(w, made.domain) for w in made.write]

@@ -26,9 +26,8 @@ from ted.ir.equations import (
 )  # fmt: skip
 from ted.ir.remarks import remark
 from ted.ir.rewriting import SystemPass
-from ted.ir.scalar import weight
 from ted.records import dataclass
-from ted.transforms.live_memory import LiveMemory, nbytes
+from ted.transforms.live_memory import LiveMemory, nbytes, work
 
 ROUNDS = 64  # of all that is chosen at one place
 STEP = 7 / 8  # of what is held: a round is judged by what is above, since peaks are often several
@@ -123,12 +122,7 @@ def _copy(tensor: Tensor, live: LiveMemory, recurrent: Collection[Tensor]) -> _C
             gone = (o for o in operands(one) if not o.is_input and o not in live.results)
             waiting += [o for o in gone if live.last[o] < live.peak]
     gain = 0 if tensor in longer else nbytes(tensor) - sum(map(nbytes, longer))
-    return _Copy(frozenset(tensors), gain, sum(map(_work, tensors)))
-
-
-def _work(tensor: Tensor) -> float:
-    """Operations and elements, as many as points that are visited."""
-    return sum(e.box_size * (1 + weight(e.body)) for e in tensor.equations)
+    return _Copy(frozenset(tensors), gain, sum(map(work, tensors)))
 
 
 def _computed_again(live: LiveMemory, chosen: Collection[Tensor]) -> System:

@@ -98,7 +98,11 @@ def by_hand(z: ted.Tensor, axis: int) -> ted.Tensor:
 
 def both_ways(x: ted.Tensor, y: ted.Tensor) -> list[ted.Tensor]:
     z = x @ ted.matrix_transpose(y)
-    return [ted.sum(by_hand(z, axis)) for axis in (0, 1)]
+    return [ted.sum(by_hand(z, axis)) for axis in (-2, -1)]
+
+
+def positions(x: ted.Tensor, y: ted.Tensor) -> ted.Tensor:
+    return ted.argmin(x @ ted.matrix_transpose(y), axis=1)
 
 
 def of_a_batch(x: ted.Tensor) -> ted.Tensor:
@@ -110,6 +114,8 @@ def of_a_batch(x: ted.Tensor) -> ted.Tensor:
     [
         (both_ways, [(317, 4), (211, 4)], 70_000),  # loops one behind the other, none taken apart
         (both_ways, [(317, 4), (211, 4)], 270_000),
+        (both_ways, [(2, 317, 4), (2, 211, 4)], 150_000),  # nor along the batch, where one does
+        (positions, [(40_000, 4), (50, 4)], 400_000),  # so many take 320,000, and so do values
         (of_a_batch, [(3, 180, 4)], 80_000),  # along rows: scores of one matrix take 259,200 bytes
     ],
 )

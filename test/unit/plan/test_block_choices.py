@@ -8,6 +8,8 @@ import pytest
 
 import ted
 from ted.frontend.systems import system_of
+from ted.frontend.tensors import wrap
+from ted.ir.equations import Tensor
 from ted.plan.block_choices import FAR, WHOLE, Bounds, Choice, choices
 
 KIB = 1 << 10
@@ -148,3 +150,11 @@ def test_of_steps_that_nobody_else_reads_one_is_in_a_block() -> None:
     assert rows(ted.sum(of_all, axis=(0, 2)), 8) > 4 * rows(
         ted.sum(carries(64)[1], axis=(0, 2)), 64
     )
+
+
+def test_what_is_the_same_everywhere_is_not_made_at_all() -> None:
+    x = ted.placeholder((64, 64), "float32", name="x")
+    zeros = Tensor("zeros", (64, 64), x.dtype, fill=0.0)
+    system = system_of([x], [x + wrap(zeros)])
+    assert zeros in system.tensors()
+    assert list(choices(system, Bounds(KIB, always=True))) == []
