@@ -220,7 +220,7 @@ class CompiledFunction(ArrayFunction, StagedFunction):
     def peak_bytes(self) -> int:
         """Bytes of results and temporary buffers that the latest call held at most at once.
 
-        Small buffers in the frame of the call, at most 256 KiB in all, are not counted. Before the
+        Small buffers in the frame of the call, at most 64 KiB in all, are not counted. Before the
         first call it is what `memory()` counts, of a call on one thread.
         """
         if self._runs and self._call.temporary_bytes:

@@ -43,25 +43,11 @@ CPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "buffers",
         (
-            Step("func.func(buffer-hoisting,buffer-loop-hoisting)", "one for all iterations"),
-            Step("ted-promote-buffers", "before deallocation, after loops are serial"),
             Step(
                 "canonicalize,cse,fold-memref-alias-ops,canonicalize,cse",
                 "views fold into loads",
             ),
-            Step(
-                "buffer-deallocation-pipeline",
-                "last: promotion to the stack does nothing after it",
-            ),
-            Step("inline", "the function that frees one of two buffers takes any extents"),
-            Step("canonicalize,cse", "drops deallocation flags"),
-            Step(
-                "func.func(optimize-allocation-liveness)",
-                "deallocations move up behind the last use: the peak is what is alive at once",
-            ),
-            Step(
-                "ted-reuse-buffers", "last uses are known now, and each loop nest is one operation"
-            ),
+            Step("ted-plan-memory", "each loop nest is one operation, what uses a buffer is known"),
         ),
     ),
     Stage(

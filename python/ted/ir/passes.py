@@ -147,8 +147,7 @@ PASSES: dict[str, Row] = {
     "ted-lower-tensors": Row(
         "ted.linalg", "give linalg on tensors, as other tools write it, memory", obeys=(FORM,)
     ),
-    "ted-reuse-buffers": Row("ted.cpu", "maps write where they read what nothing reads later"),
-    "ted-promote-buffers": Row("ted.cpu", "keep small buffers on the stack, within a budget"),
+    "ted-plan-memory": Row("ted.cpu", "choose which buffers are one, and when they are freed"),
     "ted-convert-copies": Row("ted.cpu", "turn memref.copy into a linalg.generic"),
     "ted-leave-loops": Row("ted.cpu", "end loops by what they say goes on"),
     "ted-drop-unit-steps": Row("ted.cpu", "step by one in views over one element"),

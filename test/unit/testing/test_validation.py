@@ -225,7 +225,7 @@ LOWERINGS = {
     "tensors": (ON_TENSORS, ("convert-ted-to-linalg", "canonicalize")),
     "CPU": (
         "ted-cpu-pipeline{until=buffers}",
-        ("ted-emit-kernels", "ted-schedule-contractions", "ted-reuse-buffers"),
+        ("ted-emit-kernels", "ted-schedule-contractions", "ted-plan-memory"),
     ),
     "GPU": (
         ON_GPU,
