@@ -18,7 +18,7 @@ from ted.errors import CompileError
 from ted.ir.pipelines import Stage
 
 ATTEMPTS = 8  # each is a lowering of the program
-SHARES = (0, 1, 2, 8)  # of what results leave, for a block: in the first attempts with loops
+SHARES = (1, 2, 4, 16)  # of what results leave, for a block: in the first attempts with loops
 STEP = 7 / 8  # less is asked for each time, at least
 SHOWN = 5  # of what is held, in an error
 
@@ -45,7 +45,7 @@ def stages_within(
         # At first nothing is computed again, but loops over blocks may cost more.
         most = modelled() if asked is None else asked.most
         if attempt < len(SHARES):
-            asked = Held(most, _left(found, limit) // SHARES[attempt] if SHARES[attempt] else 0)
+            asked = Held(most, _left(found, limit) // SHARES[attempt])
         else:
             less = min(limit / least.peak_bytes, STEP)
             asked = Held(int(less * most), block)

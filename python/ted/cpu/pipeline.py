@@ -137,8 +137,8 @@ _ANNOTATING = "ted-annotate-functions"
 class Held:
     """Bytes that equations should hold at most, computed again where they are read late.
 
-    What takes more than `block` bytes is made in blocks, of which none of several rows does; with 0
-    bytes what no second cache holds is, and blocks are as large as is fast.
+    What takes more than `block` bytes, if that is said, or outgrows the second cache is made in
+    blocks, of which none of several rows takes more than `block` bytes.
     """
 
     most: int

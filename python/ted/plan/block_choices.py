@@ -47,8 +47,8 @@ class Choice:
 class Bounds:
     """What the second cache holds, in bytes, and what stored tensors and blocks may take.
 
-    With `always` loops are made where they can be, of what outgrows the cache itself; with `most`
-    of what takes more than so many bytes, and no block of several rows does.
+    With `always` loops are made where they can be, of what outgrows the cache itself. With `most`
+    no block of several rows takes more than so many bytes, and what does is made in a loop.
     """
 
     cache: int
@@ -58,15 +58,15 @@ class Bounds:
     @property
     def stored(self) -> int:
         """The bytes of the largest tensor that is stored whatever it costs."""
-        if self.most:
-            return self.most
-        return self.cache if self.always else WHOLE * self.cache
+        least = self.cache if self.always else WHOLE * self.cache
+        return min(self.most, least) if self.most else least
 
     def rows(self, extent: int, row: int) -> set[int]:
-        """How many rows a block may have at most, if one takes `row` bytes."""
-        held = {self.most // row}
-        if not self.most:
-            held = {self.cache // row, min(PRODUCTS, FAR_CACHE * self.cache // row)}
+        """How many rows a block may have at most, if one takes `row` bytes: what the second cache
+        holds, what the far ones do, and where it is said what there is, so much."""
+        held = {self.cache // row, min(PRODUCTS, FAR_CACHE * self.cache // row)}
+        if self.most:
+            held = {min(n, self.most // row) for n in held} | {self.most // row}
         return {max(1, min(n, extent // 2)) for n in held}
 
 
@@ -159,7 +159,7 @@ class _Cost:
 
     def moved(self, loop: BlockLoop) -> int:
         """What a loop moves: what it reads in each block, and blocks that no cache holds."""
-        spilled = self.uses if loop.size * self.row > self.cache else 0
+        spilled = self.uses * _distance(loop.size * self.row, self.cache)
         return loop.steps * _moved(self.passed, self.cache) + spilled
 
     def gain(self, in_memory: bool) -> tuple[int, int]:
@@ -182,7 +182,12 @@ def _size(extent: int, most: int) -> int:
 
 def _moved(size: int, cache: int) -> int:
     """What bytes count that are read or written once, by where they lie."""
-    return 0 if size <= cache else size if size <= FAR_CACHE * cache else FAR * size
+    return size * _distance(size, cache)
+
+
+def _distance(size: int, cache: int) -> int:
+    """What a byte counts of so many that lie together: in the second cache, a far one, or none."""
+    return 0 if size <= cache else 1 if size <= FAR_CACHE * cache else FAR
 
 
 def _steps(graph: Graph, tensor: Tensor) -> int:

@@ -20,8 +20,8 @@ from ted.records import dataclass
 class TedLoopOverBlocks(SystemPass):
     """Tensors are large that the second cache of `cpu` does not hold.
 
-    With `always` loops are made where they can be, whatever they cost; with `bytes` of all that
-    takes more than so many, and no block of several rows does.
+    With `always` loops are made where they can be, whatever they cost; with `bytes` no block of
+    several rows takes more than so many, either, and what does is made in a loop.
     """
 
     cpu: str = DEFAULT

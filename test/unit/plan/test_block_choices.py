@@ -111,6 +111,20 @@ def test_no_block_takes_more_than_it_may() -> None:
     assert sizes == [8, 4, 1]
 
 
+def test_blocks_are_larger_than_caches_where_that_reads_less_and_there_is_room() -> None:
+    (x, y), _ = products(1024, 4096, 64)
+    total = ted.argmax(x @ y, axis=1)
+    for most, size in ((0, 8), (80 * KIB, 4), (KIB << 10, 64), (8 * KIB << 10, 512)):
+        (choice,) = made([x, y], total, cache=16 * KIB, always=True, most=most)
+        # A row takes 16 KiB; in each block 1 MiB is read that no cache holds.
+        assert choice.loop is not None
+        assert choice.loop.size == size
+    (x, y), _ = products(1024, 4096, 1)
+    (choice,) = made([x, y], ted.argmax(x @ y, axis=1), cache=64 * KIB, always=True, most=KIB << 10)
+    assert choice.loop is not None
+    assert choice.loop.size == 4  # what is read, 16 KiB, is in the cache
+
+
 def test_a_limit_of_memory_makes_loops_that_cost_more() -> None:
     """What takes 4 MiB would be stored."""
     x = ted.placeholder((512, 1024), "float32", name="x")
