@@ -344,17 +344,16 @@ func.func @tested(%x: tensor<8x32xf32>, %p: tensor<i1>) -> tensor<8xf32> {
   return %s : tensor<8xf32>
 }
 
-// The history of a recurrence lies where the caller wants it; a step is a loop.
+// The history of a recurrence lies where the caller wants it; a step makes a slice of two others.
 // CHECK-LABEL: func.func @recurrence(
 // CHECK-SAME: %[[X:.*]]: memref<9x90xf32> {llvm.noalias}, %[[OUT:.*]]: memref<9x90xf32> {llvm.noalias})
 // CHECK-NOT: memref.alloc
 // CHECK: %[[FIRST:.*]] = memref.subview %[[OUT]][0, 0] [1, 90] [1, 1]
 // CHECK: linalg.generic {{.*}} outs(%[[FIRST]]
 // CHECK: scf.for %[[T:.*]] = %c0 to %c8
-// CHECK: scf.for
-// CHECK: memref.load %[[OUT]][%[[T]],
-// CHECK: memref.load %[[X]]
-// CHECK: memref.store %{{.*}}, %[[OUT]]
+// CHECK-DAG: %[[BEFORE:.*]] = memref.subview %[[OUT]][%[[T]], 0] [1, 90] [1, 1]
+// CHECK-DAG: %[[NOW:.*]] = memref.subview %[[OUT]][%{{.*}}, 0] [1, 90] [1, 1]
+// CHECK: linalg.generic {{.*}} ins(%[[BEFORE]], {{.*}} outs(%[[NOW]]
 // CHECK-NOT: memref.copy
 // CHECK: return
 func.func @recurrence(%x: tensor<9x90xf32>) -> tensor<9x90xf32> {

@@ -16,12 +16,12 @@ from ted.linalg.timestamps import Timestamp, over_steps, over_times, with_timest
 from ted.mlir import ir
 from ted.mlir.locations import source_location
 from ted.mlir.queries import defining
-from ted.mlir.scalars import element_type
+from ted.mlir.scalars import element_type, shape_of
 from ted.mlir.storage import is_memory
 from ted.plan.block_loops import CARRIES
 from ted.records import dataclass
 
-_FEW = 4  # such a part of the equations of a step is better tested than all of them repeated
+_FEW = 4  # such a part of the operations of a step is better tested than all of them repeated
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,16 @@ class StepEquation:
     loads: Mapping[ir.Operation, int] = field(default_factory=dict)  # histories read at data
     fixed: tuple[tuple[int, ir.Value], ...] = ()  # dims that are times of scans around this one
     performed: bool = True  # at the times of those
+    updates: bool = False  # each element of what it begins is made of the same one a step before
 
     @property
     def carries(self) -> bool:
         """Whether it only copies the slice of the step before, which asks for no copy."""
         return CARRIES in self.op.attributes
+
+    def has_begun(self, history: int) -> bool:
+        """Whether a history's newest slice is that of this step where the equation reads it."""
+        return history in self.begun and not (self.updates and history == self.target)
 
     def on(self, copy: ir.Operation) -> StepEquation:
         """The same equation with the operands of a copy of its op."""
@@ -111,9 +116,10 @@ class ScanBody:
                     for one in loads_in(equation)
                     if one.operands[0] in self.history
                 }
-                found[equation] = StepEquation(
+                made = StepEquation(
                     equation, subdomain, timestamp, target, sources, begins, frozenset(begun), loads
                 )
+                found[equation] = replace(made, updates=self._is_update(made))
         return found
 
     @cached_property
@@ -129,9 +135,7 @@ class ScanBody:
 
     def _check_carries(self, equation: StepEquation) -> None:
         """What asks not to be copied begins a history, as it was a step before."""
-        subdomain, axis = equation.subdomain, self.times[equation.target]
-        before = list(subdomain.write)
-        before[axis] = before[axis] + (1 if self.reverse else -1)
+        subdomain, before = equation.subdomain, self._before(equation)
         body = equation.op.regions[0].blocks[0]
         yielded = body.operations[len(body.operations) - 1].operands[0]
         read = subdomain.reads[0] if len(subdomain.reads) == 1 else None
@@ -144,9 +148,35 @@ class ScanBody:
                 source_location(equation.op.location),
             )
 
+    def _before(self, equation: StepEquation) -> list[ir.AffineExpr]:
+        """Where an element stands in its history that an equation writes a step later."""
+        before, axis = list(equation.subdomain.write), self.times[equation.target]
+        before[axis] = before[axis] + (1 if self.reverse else -1)
+        return before
+
+    def _is_update(self, equation: StepEquation) -> bool:
+        """Whether an equation makes each element of a slice of what it was a step before.
+
+        It begins the slice, all of it in every step, and reads no other element of its history.
+        """
+        subdomain, timestamp = equation.subdomain, equation.timestamp
+        if timestamp is None or timestamp.factor != 1 or not equation.begins:
+            return False
+        dims = [ir.AffineExpr.get_dim(k) for k in range(subdomain.rank)]
+        shape = shape_of(self.inits[equation.target])
+        is_map = len(equation.op.results) == 1 and subdomain.combiner == "set"
+        is_all = not subdomain.domain and list(subdomain.write) == dims
+        if not (is_map and is_all and list(subdomain.extents) == list(shape)):
+            return False
+        pairs = zip(subdomain.reads, equation.sources, strict=False)
+        own = [r for r, source in pairs if r is not None and source == equation.target]
+        before = self._before(equation)
+        is_own = bool(own) and all(list(r.subscripts) == before for r in own)
+        return is_own and equation.target not in equation.loads.values()
+
     @cached_property
     def divided(self) -> dict[ir.Operation, int]:
-        """Maps in which conditions change once, and when, if they are few of a step.
+        """Maps in which conditions change once, and when, if they are a small part of a step.
 
         They are tested in the loop, as a stretch of time repeats all that is in a step: those that
         stand beside scans, or write at one step of theirs.  Loops that may be left keep stretches,
@@ -167,7 +197,8 @@ class ScanBody:
             cuts = timestamp.cuts(subdomain) - {0, self.steps}
             if len(cuts) == 1:
                 (found[op],) = cuts
-        return found if len(found) * _FEW <= len(self.equations) else {}
+        tested = sum(map(_operations_of, found))
+        return found if tested * _FEW <= sum(map(_operations_of, self.equations)) else {}
 
     @property
     def _may_be_left(self) -> bool:
@@ -219,6 +250,10 @@ class ScanBody:
     def state(self, history: int) -> ir.Value:
         """The value that stands for a history before a step."""
         return self.block.arguments[history]
+
+
+def _operations_of(op: ir.Operation) -> int:
+    return len(op.regions[0].blocks[0].operations)
 
 
 def _at_one_time(body: ScanBody) -> list[ir.Operation]:

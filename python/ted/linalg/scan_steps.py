@@ -25,6 +25,7 @@ from ted.linalg.subdomain import Constraint, Subdomain
 from ted.linalg.timestamps import Timestamp
 from ted.mlir import arith, ir
 from ted.mlir.scalars import conditional, index
+from ted.mlir.storage import is_memory
 from ted.records import dataclass
 
 Values = list[ir.Value]
@@ -193,7 +194,7 @@ def _sliced(
 
 
 def _extends_itself(subdomain: Subdomain) -> bool:
-    """Whether each point reads the history that it writes: as a slice, it would be copied."""
-    if subdomain.reduction_dims:
+    """Whether each point reads the history that it writes: a slice of a tensor would be copied."""
+    if subdomain.reduction_dims or is_memory(subdomain.inits[0]):
         return False
     return any(r is not None and r.tensor in subdomain.inits for r in subdomain.reads)

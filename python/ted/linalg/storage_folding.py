@@ -92,8 +92,9 @@ def windows_within(body: ScanBody, uses: Sequence[Iterable[Any]]) -> dict[int, W
     for k, those in enumerate(uses):
         for slices in _outside(those, body.times[k], body):
             wanted[k].add(slices, True)
+    carries = body.carrying | {e.target for e in equations if e.updates}
     return {
-        k: Window(body.times[k], w.slices, w.outlives, body.steps, body.reverse, k in body.carrying)
+        k: Window(body.times[k], w.slices, w.outlives, body.steps, body.reverse, k in carries)
         for k, w in wanted.items()
         if k not in body.indivisible and w.slices <= MOST and w.slices < body.steps
     }
@@ -113,10 +114,11 @@ def _inside(equation: StepEquation, body: ScanBody) -> Iterator[tuple[int, int, 
         for load, source in history_loads(equation)
     ]
     for source, ago in reads:
-        if ago is None or ago < (source not in equation.begun):
+        is_begun = equation.has_begun(source)
+        if ago is None or ago < (not is_begun):
             yield source, body.steps, True  # the latter in a guard that never holds
         else:
-            yield source, ago + (source in equation.begun), ago > 0
+            yield source, ago + is_begun, ago > 0
 
 
 def _outside(uses: Iterable[Any], axis: int, body: ScanBody) -> Iterator[int]:
@@ -201,7 +203,7 @@ def on_windows(
 
     def place(source: int, ago: int | None) -> int:
         assert ago is not None, "windows are of histories that are read at known distances"
-        return windows[source].place(ago if source in equation.begun else ago - 1)
+        return windows[source].place(ago if equation.has_begun(source) else ago - 1)
 
     def moved(read: Read | None, source: int | None) -> Read | None:
         if read is None or source is None or source not in windows:

@@ -65,6 +65,9 @@ def answers(
 
 def connected(op: ir.Operation, found: Mapping[ir.Value, bool]) -> bool | None:
     """What follows for an operation on conditions from known ones; None for nothing."""
+    if op.name == "arith.select":
+        which = truth(op.operands[0], found)
+        return None if which is None else truth(op.operands[1 if which else 2], found)
     if op.name not in _CONNECTIVES or not isinstance(op.results[0].type, ir.IntegerType):
         return None
     a, b = (truth(v, found) for v in op.operands)

@@ -24,16 +24,21 @@ from ted.ir.equations import (
     Equation,
     System,
     Tensor,
+    components,
     is_contraction,
+    is_recurrence,
+    operands,
     reads,
-    recurrent_tensors,
+    replace_operands,
     rewrite_system,
-)  # fmt: skip
+)
 from ted.ir.expressions import Expr, postorder
+from ted.ir.graphs import finished
 from ted.ir.operations import OPERATIONS
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import (
     dim,
+    dims_used,
     is_const,
     loads,
     rebuild,
@@ -53,6 +58,7 @@ REPEATED = 8  # elements of a result for each of an operand, from which on that 
 # Work in all places of a stencil that takes no longer than to store it and to read it from memory.
 STENCIL, CACHED_BYTES = 80, 1 << 20
 MAX_NODES = 400  # a fused body stays below this size
+REPEATED_STEP = 64  # operations of a step that may stand twice, as the first one starts elsewhere
 MAX_SHARED = 2500  # operations of one that computes all on the way to it, and stores none
 
 # Canonical indices of equations by their domains: a body that grows link by link is met as often.
@@ -74,27 +80,49 @@ class Cost:
 
 def fuse_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
     """Fuse producers into their consumers; also old tensor -> new tensor."""
-    fused, short = _worth_fusing(system)
-    bodies: set[Tensor] = set()
+    recurrences = [group for group in components(system.outputs) if is_recurrence(group)]
+    fused, short = _worth_fusing(system, recurrences)
+    bodies: dict[Tensor, Expr] = {}
+    became: dict[Tensor, Tensor] = {}
     forms: Forms = {}
 
+    def fuse(tensor: Tensor, equations: Sequence[Equation]) -> tuple[Equation, ...]:
+        return tuple(_fuse_into(e, bodies, forms, tensor in short) for e in equations)
+
+    waiting = {t: group for group in recurrences for t in group}
+
+    def fuse_steps(group: Sequence[Tensor]) -> None:
+        """What is fused of a recurrence, whose tensors read the old ones."""
+        for tensor in group:
+            del waiting[tensor]
+        of_steps = [t for t in group if t in fused]
+        for tensor in finished(of_steps, lambda t: [o for o in operands(t) if o in of_steps]):
+            read = [replace_operands(e, became) for e in tensor.equations]
+            bodies[tensor] = fuse(tensor, read)[0].body
+
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> Tensor:
-        new = tuple(_fuse_into(e, bodies, forms, tensor in short) for e in equations)
+        if tensor in waiting:
+            fuse_steps(waiting[tensor])
+        new = fuse(tensor, equations)
         result = tensor if new == tensor.equations else replace(tensor, equations=new)
         if tensor in fused:
-            bodies.add(result)
+            bodies[result] = new[0].body
         return result
 
-    return rewrite_system(system, visit)
+    return rewrite_system(system, visit, became)
 
 
 # ------------------------------------------------------------------ which producers
 
 
-def _worth_fusing(system: System) -> tuple[set[Tensor], set[Tensor]]:
+def _worth_fusing(
+    system: System, recurrences: Sequence[Sequence[Tensor]]
+) -> tuple[set[Tensor], set[Tensor]]:
     users = _uses(system)
-    recurrent = recurrent_tensors(system.outputs)
-    stored = {*system.outputs, *recurrent, *parts_of_histories(list(users), recurrent)}
+    stored = {*system.outputs}
+    for group in recurrences:
+        stored |= {t for t in group if not _is_of_a_step(t, users[t], group)}
+    stored |= parts_of_histories(list(users), {t for group in recurrences for t in group})
     costs: dict[Tensor, Cost] = {}  # of what is fused, with what is fused into it
     carried: dict[Tensor, frozenset[int]] = {}  # dims in which it checks an index that is data
     checked = _checked(users)
@@ -107,6 +135,19 @@ def _worth_fusing(system: System) -> tuple[set[Tensor], set[Tensor]]:
             costs[tensor], carried[tensor] = cost, dims
     free = set() if any(checked.values()) else {t for t in users if t not in stored}
     return _meeting(users, costs.keys(), free)
+
+
+def _is_of_a_step(tensor: Tensor, uses: Sequence[Use], group: Sequence[Tensor]) -> bool:
+    """Whether only steps of a recurrence read a tensor of it, each what it has made itself."""
+    readers = {e: t for t in group for e in t.equations}
+    for equation, read in uses:
+        reader = readers.get(equation)
+        if reader is None or len(reader.clocks) != len(tensor.clocks):
+            return False
+        times = zip(tensor.time_dims, reader.time_dims, strict=True)
+        if any(read.args[mine] is not equation.write[its] for mine, its in times):
+            return False
+    return True
 
 
 def _meeting(
@@ -123,17 +164,27 @@ def _meeting(
     for tensor in reversed(list(users)):  # what reads it first
         reached = {ends.get(e, e) for e, _ in users[tensor]}
         is_one = len(reached) == 1 and all(_is_own_point(tensor, use) for use in users[tensor])
+        is_apart = _is_start(tensor) and any(e and sizes[e] > REPEATED_STEP for e in reached)
         end = reached.pop() if is_one else None
-        if end is not None and tensor in free and is_pointwise(tensor):
+        may_meet = end is not None and tensor in free and is_pointwise(tensor)
+        if not is_apart and (may_meet or tensor in wanted):
             found.add(tensor)
         for e in tensor.equations:
-            ends[e] = end if tensor in found or tensor in wanted else e
+            ends[e] = end if tensor in found else e
             sizes[ends[e] or e] += _operations(e.body)
     short = {
         t for t in users
         if all((end := ends[e]) is not None and sizes[end] <= MAX_SHARED for e in t.equations)
     }  # fmt: skip
-    return {*wanted, *(found & short)}, short
+    return {t for t in found if t in wanted or t in short}, short
+
+
+def _is_start(tensor: Tensor) -> bool:
+    """Whether a tensor is what a step goes on from: in the first ones another than behind them."""
+    if tensor.time is None or not is_pointwise(tensor) or tensor.equations[0].body.op != "select":
+        return False
+    condition = tensor.equations[0].body.args[0]
+    return not loads(condition) and dims_used(condition) <= set(tensor.time_dims)
 
 
 def _operations(body: Expr) -> int:
@@ -259,13 +310,14 @@ def _is_long(body: Expr, is_short: bool) -> bool:
     return _operations(body) > MAX_SHARED if is_short else len(postorder(body)) > MAX_NODES
 
 
-def _fuse_into(equation: Equation, bodies: set[Tensor], forms: Forms, is_short: bool) -> Equation:
+def _fuse_into(
+    equation: Equation, bodies: Mapping[Tensor, Expr], forms: Forms, is_short: bool
+) -> Equation:
     def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
         if node.op != "load" or node.attr not in bodies:
             return None
         new = rebuild(node, args)
-        (definition,) = new.attr.equations
-        return substitute([definition.body], new.args)[0]
+        return substitute([bodies[new.attr]], new.args)[0]
 
     (body,) = rewrite([equation.body], visit)
     if body is equation.body or _is_long(body, is_short):

@@ -226,7 +226,8 @@ def running(step: Callable[[ted.Tensor, ted.Tensor], ted.Tensor]) -> str:
 def test_an_equation_of_a_step_may_ask() -> None:
 
     def edges(c: ted.Tensor, now: ted.Tensor) -> ted.Tensor:
-        return ted.compute((6,), lambda k: ted.where(k > 2, c[k - 3], now[k]), name="y")
+        y = ted.compute((6,), lambda k: ted.where(k > 2, c[k - 3], now[k]), name="y")
+        return np.tri(6) @ y
 
     text = running(edges)
     found = {}

@@ -39,27 +39,34 @@ def windows(result: Tensor, inputs: Sequence[Tensor] = (X, N)) -> list[dict[int,
 
 
 BEFORE = history(lambda u, t, i: u[t - 1, i] * 2.0)
+BESIDE = history(lambda u, t, i: u[t - 1, i] * u[t - 1, 2 - i])
 TWO = history(lambda u, t, i: u[t - 1, i] - u[t - 2, i], first=2)
 AFTER = history(lambda u, t, i: u[t + 1, i] * 2.0, reverse=True)
 THREE_AFTER = history(lambda u, t, i: u[t + 1, i] - u[t + 3, i], first=3, reverse=True)
 
 
-def kept(size: int, reverse: bool = False) -> dict[int, Window]:
-    return {0: Window(0, size, is_carried=True, steps=STEPS, reverse=reverse)}
+def kept(size: int, reverse: bool = False, carries: bool = False) -> dict[int, Window]:
+    return {0: Window(0, size, is_carried=True, steps=STEPS, reverse=reverse, carries=carries)}
+
+
+def updated(size: int, reverse: bool = False) -> dict[int, Window]:
+    """Of a slice that is made of that of the step before, in place of it."""
+    return kept(size, reverse, carries=True)
 
 
 CASES = {
-    "the last slice, of the step before": (BEFORE[STEPS - 1], kept(2)),
+    "the last slice, of the step before": (BEFORE[STEPS - 1], updated(1)),
     "the last slice, of two steps before": (TWO[STEPS - 1], kept(3)),
-    "the last two slices": (BEFORE[STEPS - 2 :], kept(2)),
-    "the last four slices": (BEFORE[STEPS - 4 :], kept(4)),
+    "the last slice, of elements beside it": (BESIDE[STEPS - 1], kept(2)),
+    "the last two slices": (BEFORE[STEPS - 2 :], updated(2)),
+    "the last four slices": (BEFORE[STEPS - 4 :], updated(4)),
     "five slices are too many": (BEFORE[STEPS - 5 :], {}),
     "an early slice": (BEFORE[0], {}),
-    "the first slice of a reverse one": (AFTER[0], kept(2, reverse=True)),
-    "the first three of a reverse one": (AFTER[:3], kept(3, reverse=True)),
+    "the first slice of a reverse one": (AFTER[0], updated(1, reverse=True)),
+    "the first three of a reverse one": (AFTER[:3], updated(3, reverse=True)),
     "three steps after": (THREE_AFTER[0], kept(4, reverse=True)),
     "the last slice of a reverse one": (AFTER[STEPS - 1], {}),
-    "several uses": (BEFORE[STEPS - 1] + BEFORE[STEPS - 3], kept(3)),
+    "several uses": (BEFORE[STEPS - 1] + BEFORE[STEPS - 3], updated(3)),
     "a use that wants all": (BEFORE[STEPS - 1] + ted.sum(BEFORE, axis=0), {}),
     "a distance that depends on the step": (
         history(lambda u, t, i: u[t // 2, i] * 2.0)[STEPS - 1], {}),
@@ -78,8 +85,11 @@ def test_as_many_slices_are_kept_as_are_wanted_at_once(case: str) -> None:
 
 @pytest.mark.parametrize(("steps", "size"), [(3, 2), (2, None)])
 def test_a_window_is_smaller_than_its_history(steps: int, size: int | None) -> None:
-    x = ted.placeholder((steps,), name="x")
-    (found,) = windows(ted.cumprod(x, 0)[steps - 1], [x])
+    x = ted.placeholder((steps, 2), name="x")
+    turned = ted.recurrence(
+        (steps, 2), lambda u, t, i: ted.where(t > 0, u[t - 1, 1 - i] * x[t, i], x[t, i]), "float64"
+    )
+    (found,) = windows(turned[steps - 1], [x])
     assert [w.size for w in found.values()] == ([size] if size else [])
 
 

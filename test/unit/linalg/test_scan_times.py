@@ -100,9 +100,9 @@ def test_a_step_without_points_has_no_code_of_its_own() -> None:
     np.testing.assert_allclose(f(matrix, right), -np.tril(adjoint @ solution.T), rtol=1e-12)
 
 
-def _folded(x, checkpoint=None):
+def _folded(x, checkpoint=None, links=8):
     def step(h, row):
-        for k in range(8):
+        for k in range(links):
             h = ted.tanh(h * row) + row / (k + 1)
         return h, h
 
@@ -125,8 +125,16 @@ def _folded_in_steps(x, checkpoint):
 
 @pytest.mark.parametrize(("checkpoint", "times"), [(None, 1), (3, 3)])
 def test_a_step_is_not_repeated_for_what_its_carry_starts_from(checkpoint, times) -> None:
-    text = _linalg(*program(lambda x: _folded(x, checkpoint), 12))
-    assert text.count("math.tanh") <= 8 * times + 1  # one may be behind the test, on both sides
+    text = _linalg(*program(lambda x: _folded(x, checkpoint, 24), 12))
+    assert text.count("math.tanh") <= 24 * times + 1  # one may be behind the test, on both sides
+
+
+def test_a_short_step_is_one_equation_with_what_its_carry_starts_from() -> None:
+    x = ted.placeholder((12, 3), "float64", name="x")
+    text = _linalg([x], [_folded(x)[-1]])
+    assert text.count("math.tanh") == 2 * 8  # of the first step, and of all others
+    assert text.count("linalg.generic") == 2
+    assert "scf.if" not in text
 
 
 @pytest.mark.parametrize(
