@@ -140,6 +140,11 @@ class Tensor:
         """Number of elements."""
         return math.prod(self.shape)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory, of symbolic sizes an estimate."""
+        return int(estimate(self.size)) * max(8, self.dtype.bits) // 8
+
     def __repr__(self) -> str:
         return f"{self.name}{list(self.shape)}"
 

@@ -18,7 +18,7 @@ from ted.linalg.equation_groups import (
     EquationGroup,
     init_of,
 )
-from ted.linalg.padded_kernels import Blocks, padded_blocks, wrong_size
+from ted.linalg.padded_kernels import Blocks, Padded, padded_blocks, wrong_size
 from ted.linalg.rounded_totals import TotalBlocks, contractions_of, total_blocks
 from ted.linalg.shared_rows import ALONE, ROWS, Rows, shared_rows
 from ted.linalg.subdomain import Subdomain
@@ -74,10 +74,14 @@ class Site:
 
 @dataclass(frozen=True)
 class Decisions:
-    """What becomes of the equations of a block, in order, and the kernels that they are."""
+    """What becomes of the equations of a block, in order, and the kernels that they are.
+
+    Those that are `padded` read all of a factor with zeros around it.
+    """
 
     choices: list[tuple[ir.Operation, Choice]]
     kernels: list[Kernel]
+    padded: Mapping[ir.Operation, Padded]
 
 
 def decide(block: ir.Block, cpu: Cpu, gpu: bool = False) -> Decisions:
@@ -92,7 +96,9 @@ def decide(block: ir.Block, cpu: Cpu, gpu: bool = False) -> Decisions:
     sites = [Site(op, found, table, groups) for op, found in pairs]
     rows = GPU_TABLE if gpu else TABLE
     choices = [(site.op, choose(rows, site, GROUP)) for site in sites]
-    return Decisions(choices, _kernels(table, choices, groups))
+    alone = {op for op, choice in choices if choice.row.name == ALONE}
+    padded = {op: found for op, found in table.padded.items() if op in alone}
+    return Decisions(choices, _kernels(table, choices, groups), padded)
 
 
 def note(decisions: Decisions) -> None:

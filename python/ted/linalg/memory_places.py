@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ted.errors import PassFailed
+from ted.linalg.borders import inside_of_zeros
 from ted.linalg.contractions import dense_strides
 from ted.linalg.equation_groups import (
     EQUATION,
@@ -24,6 +25,7 @@ from ted.linalg.equation_groups import (
 from ted.linalg.generics import filled
 from ted.linalg.kernel_proofs import is_at_row
 from ted.linalg.kernel_strategies import Kernel
+from ted.linalg.padding import Hull
 from ted.linalg.subdomain import Read, Start, from_compute
 from ted.linalg.unit_dims import collapse, expand, reshaped, without_unit_iterations
 from ted.mlir import func, ir, memref
@@ -58,6 +60,8 @@ class Places:
             if op.name == "ted.stop_gradient":
                 self.names[op.results[0]] = op.operands[0]
         self._held: dict[ir.Value, ir.Value] = {}  # whose elements memory has now
+        self._hulls: dict[ir.Value, Hull] = {}  # of the first results in memory inside of zeros
+        self.borders: dict[ir.Value, Hull] = {}  # that memory
 
     def first_of(self, value: ir.Value) -> ir.Value | None:
         """The result with which the memory of a value begins; None for one that is not computed."""
@@ -82,6 +86,19 @@ class Places:
                 self.given[first] = out
         return copies
 
+    def put_inside(self, hulls: Mapping[ir.Value, Hull]) -> None:
+        """Let tensors lie inside of zeros, but for those that somebody takes for others of another
+        shape: these need all elements one behind the other."""
+        names = self.names.items()
+        reshaped = {self.first_of(v) for name, v in names if short_shape(name) != short_shape(v)}
+        for value, hull in hulls.items():
+            first, shape = self.first_of(value), shape_of(value)
+            pairs = list(zip(hull, shape, strict=True))
+            is_alike = first is not None and short_shape(first) == short_shape(value)
+            is_flat = all(ends == (0, 0) for ends, n in pairs if n == 1)
+            if first is not None and is_alike and is_flat and first not in reshaped:
+                self._hulls[first] = [ends for ends, n in pairs if n != 1]
+
     def begin(self, result: ir.Value, blocks: Sequence[int] = ()) -> Start | None:
         """Give a result memory here, of a block of its leading dims; what it begins as, None if it
         goes on."""
@@ -97,7 +114,12 @@ class Places:
             memory = _front(self.memory[self.fronts[result]], short_shape(result))
         elif memory is None:
             shape = [n for n in blocks if n > 1] + short_shape(result)[len(blocks) :]
-            memory = allocated(shape, element_type(result))
+            hull, kind = self._hulls.get(result), element_type(result)
+            if hull is None or blocks:
+                memory = allocated(shape, kind)
+            else:
+                memory = inside_of_zeros(hull, shape, kind)
+                self.borders[memory] = hull
         elif list(shape_of(memory)) != short_shape(result):
             memory = reshaped(memory, short_shape(result))
         self.memory[result], self.rows[result] = memory, len(blocks)

@@ -8,11 +8,11 @@ subdomains of a block.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 from ted.domain.linear import Form
 from ted.linalg.bodies import read_value
@@ -25,9 +25,10 @@ from ted.mlir.affine_ranges import value_range
 from ted.mlir.aliasing import whole
 from ted.mlir.queries import defining, is_inside
 from ted.mlir.scalars import constant, element_type, shape_of
-from ted.mlir.storage import empty
+from ted.mlir.storage import empty, part
 from ted.records import dataclass
 
+Hull: TypeAlias = "list[tuple[int, int]]"  # the least and the greatest subscript in each dim
 LARGEST_GROWTH = 4  # a copy may have this many times the elements of its source
 
 
@@ -44,20 +45,22 @@ class Paddings:
     # Copies of what no turn of the loops makes are made in front of them, where there are any.
     in_front: ir.Operation | None = None
     of_turns: frozenset[ir.Value] = frozenset()
+    # Memory that lies inside of zeros, and the subscripts for which there are some.
+    borders: Mapping[ir.Value, Hull] = field(default_factory=dict)
 
     def padded(self, read: Read, extents: tuple[int, ...]) -> Read:
         """The read without its guard, which has `subscript_windows`, from a zero-filled copy."""
         windows = subscript_windows(read, read.guard)
         assert windows is not None, "the guard says where the tensor is read"
         hulls = [value_range(e, extents) for e in read.subscripts]
+        own = self.borders.get(read.tensor)
+        if own is not None and _has_zeros(own, windows, hulls, shape_of(read.tensor)):
+            return _moved(read, _with_zeros(read.tensor, hulls, own), hulls, len(extents))
         key = (read.tensor, tuple(windows), tuple(hulls))
         if key not in self.made:
             with self._place(read.tensor):
                 self.made[key] = _zero_filled(read.tensor, windows, hulls)
-        moved = [e - low for e, (low, _) in zip(read.subscripts, hulls, strict=True)]
-        rank = len(extents)
-        place = [ir.AffineExpr.get_dim(k) for k in range(rank)]
-        return Read(self.made[key], tuple(substitute(place, e) for e in moved))
+        return _moved(read, self.made[key], hulls, len(extents))
 
     def gathered(self, read: Read, extents: tuple[int, ...]) -> Read:
         """The read as a tensor over just the dims that it uses."""
@@ -90,6 +93,27 @@ class Paddings:
         )
         copy = self.gathered(Read(read.tensor, there), shape)
         return replace(forwards(read), tensor=copy.tensor)
+
+
+def _moved(read: Read, padded: ir.Value, hulls: Hull, rank: int) -> Read:
+    """The read of what begins where the least subscripts are."""
+    place = [ir.AffineExpr.get_dim(k) for k in range(rank)]
+    moved = [e - low for e, (low, _) in zip(read.subscripts, hulls, strict=True)]
+    return Read(padded, tuple(substitute(place, e) for e in moved))
+
+
+def _with_zeros(memory: ir.Value, hull: Hull, own: Hull) -> ir.Value:
+    """The memory of a tensor with the zeros around it, of which it has those of `own`."""
+    view = memory.owner.operation
+    offsets = [low - least for (low, _), (least, _) in zip(hull, own, strict=True)]
+    sizes = [high - low + 1 for low, high in hull]
+    return part(view.operands[0], offsets, sizes, [1] * len(sizes), range(len(sizes)))
+
+
+def _has_zeros(own: Hull, windows: Hull, hulls: Hull, shape: Sequence[int]) -> bool:
+    """Whether zeros lie where a read wants some, and nowhere else."""
+    reaches = all(a <= low and high <= b for (low, high), (a, b) in zip(hulls, own, strict=True))
+    return reaches and windows == [(0, extent - 1) for extent in shape]
 
 
 def may_gather(read: Read, extents: tuple[int, ...]) -> bool:
@@ -161,9 +185,7 @@ def _window(wanted: Form[int] | None, form: Form[int] | None) -> tuple[int, int]
     return -infinite, offset // -factor
 
 
-def _zero_filled(
-    source: ir.Value, windows: list[tuple[int, int]], hulls: list[tuple[int, int]]
-) -> ir.Value:
+def _zero_filled(source: ir.Value, windows: Hull, hulls: Hull) -> ir.Value:
     kind = element_type(source)
     sizes = [high - low + 1 for low, high in hulls]
     zeros = filled(empty(sizes, kind, source), constant(kind, 0))
@@ -173,9 +195,9 @@ def _zero_filled(
     if min(inner, default=1) <= 0:
         return zeros
     ones = [1] * len(inner)
-    part = extract_slice(source, lows, inner, ones)
+    there = extract_slice(source, lows, inner, ones)
     offsets = [low - h[0] for low, h in zip(lows, hulls, strict=True)]
-    return insert_slice(part, zeros, offsets, inner, ones)
+    return insert_slice(there, zeros, offsets, inner, ones)
 
 
 def _gather(read: Read, used: list[int], rank: int, shape: list[int]) -> ir.Value:

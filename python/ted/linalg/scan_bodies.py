@@ -21,6 +21,7 @@ from ted.mlir.storage import is_memory
 from ted.plan.block_loops import CARRIES
 from ted.records import dataclass
 
+_UNROLLED = 8  # terms of a sum that stand side by side
 _FEW = 4  # such a part of the operations of a step is better tested than all of them repeated
 
 
@@ -197,8 +198,8 @@ class ScanBody:
             cuts = timestamp.cuts(subdomain) - {0, self.steps}
             if len(cuts) == 1:
                 (found[op],) = cuts
-        tested = sum(map(_operations_of, found))
-        return found if tested * _FEW <= sum(map(_operations_of, self.equations)) else {}
+        code = {op: _code_of(op, e.subdomain) for op, e in self.equations.items()}
+        return found if sum(code[op] for op in found) * _FEW <= sum(code.values()) else {}
 
     @property
     def _may_be_left(self) -> bool:
@@ -252,8 +253,9 @@ class ScanBody:
         return self.block.arguments[history]
 
 
-def _operations_of(op: ir.Operation) -> int:
-    return len(op.regions[0].blocks[0].operations)
+def _code_of(op: ir.Operation, subdomain: Subdomain) -> int:
+    """How many operations an equation becomes, roughly: sums are unrolled."""
+    return len(op.regions[0].blocks[0].operations) * (_UNROLLED if subdomain.reduction_dims else 1)
 
 
 def _at_one_time(body: ScanBody) -> list[ir.Operation]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ted.linalg.borders import hulls_of
 from ted.linalg.branches import lower_with_branches
 from ted.linalg.equation_groups import EQUATION, SCAN, read_inside, short, short_shape, top_of
 from ted.linalg.generics import filled
@@ -104,7 +105,9 @@ class _Emission:
         decisions = decide(self.block, cpu, gpu)
         erase(decisions)
         self.kernels = decisions.kernels
-        self.paddings = Paddings(scattered=not gpu)
+        if not gpu:  # whose threads test conditions
+            self.places.put_inside(hulls_of(decisions.padded))
+        self.paddings = Paddings(scattered=not gpu, borders=self.places.borders)
         self._written: dict[ir.Value, ir.Value | None] = {}  # by the kernel that is emitted
         self._depth = 0
 

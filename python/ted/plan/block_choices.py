@@ -18,7 +18,6 @@ from ted.ir.scalar import dim, is_const
 from ted.plan.block_groups import Apart, Graph, Group, grown
 from ted.plan.block_loops import BlockLoop
 from ted.records import dataclass
-from ted.transforms.live_memory import nbytes
 
 NAME = "ted-loop-over-blocks"
 LEAST, PRODUCTS = 4, 32  # rows of a block: fewer make poor products, more than a cache holds none
@@ -73,14 +72,14 @@ class Bounds:
 def seeds_of(system: System, bounds: Bounds) -> list[Tensor]:
     """What is not to be whole, the largest first, and of a tensor and copies what is read first."""
     made = (t for t in system.tensors() if t.equations and t not in system.outputs)
-    found = [t for t in made if nbytes(t) > bounds.stored]
-    return sorted(found, key=lambda t: (-nbytes(t), t.equations[0].recomputed))[:SEEDS]
+    found = [t for t in made if t.nbytes > bounds.stored]
+    return sorted(found, key=lambda t: (-t.nbytes, t.equations[0].recomputed))[:SEEDS]
 
 
 def graph_of(system: System, bounds: Bounds, taken: Sequence[Group] = ()) -> Graph:
     """The graph of a system with what is large enough to be worth a loop."""
     least = min(bounds.stored, bounds.cache)
-    large = {t for t in system.tensors() if not t.is_input and nbytes(t) > least}
+    large = {t for t in system.tensors() if not t.is_input and t.nbytes > least}
     return Graph(system, taken, large)
 
 
@@ -144,13 +143,13 @@ class _Cost:
         self.never_whole = sum(held.values())
         self.row = max(1, self.never_whole // group.extent)
         times = {t: 1 + len(graph.readers[t]) for t in held}  # written, and read by each
-        self.uses = sum(nbytes(t) * n for t, n in times.items())
+        self.uses = sum(t.nbytes * n for t, n in times.items())
         self.stored = sum(
-            nbytes(t) // max(1, size) * _moved(size, self.cache) * times[t]
+            t.nbytes // max(1, size) * _moved(size, self.cache) * times[t]
             for t, size in held.items()
         )
         totals = [t for t, along in group.rows.items() if along is None]
-        added = sum(nbytes(t) for t in totals if t.equations[-1].combiner != "set")
+        added = sum(t.nbytes for t in totals if t.equations[-1].combiner != "set")
         self.passed = _passed(graph, group) + 2 * added
         sizes = {_size(group.extent, n) for n in bounds.rows(group.extent, self.row)}
         fast = [n for n in sizes if n >= LEAST] or [max(sizes)]
@@ -171,7 +170,7 @@ class _Cost:
 def held_of(graph: Graph, group: Group) -> dict[Tensor, int]:
     """The tensors of a loop of which nobody else reads rows, and the bytes of all that are held."""
     inside = (t for t in group.rows if graph.is_inside(t, group))
-    return {t: nbytes(t) // _steps(graph, t) for t in inside}
+    return {t: t.nbytes // _steps(graph, t) for t in inside}
 
 
 def _size(extent: int, most: int) -> int:
@@ -215,4 +214,4 @@ def _passed(graph: Graph, group: Group) -> int:
             for read in equation.reads:
                 if read.attr not in group.rows and (loop is None or dim(loop) not in read.args):
                     found[read.attr] = max(found.get(read.attr, 0), steps)
-    return sum(nbytes(t) * steps for t, steps in found.items())
+    return sum(t.nbytes * steps for t, steps in found.items())

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import accumulate
 
-from ted.domain.sizes import estimate
 from ted.forking import cached_property
 from ted.ir.equations import System, Tensor, operands
 from ted.ir.scalar import weight
@@ -50,9 +49,9 @@ class LiveMemory:
         change = [0] * (len(self.order) + 1)
         for tensor in self.order:
             if tensor not in self.results:
-                change[self.place[tensor]] += nbytes(tensor)
-                change[self.last[tensor] + 1] -= nbytes(tensor)
-        always = sum(map(nbytes, self.results))
+                change[self.place[tensor]] += tensor.nbytes
+                change[self.last[tensor] + 1] -= tensor.nbytes
+        always = sum(t.nbytes for t in self.results)
         return tuple(always + n for n in accumulate(change[:-1]))
 
     @property
@@ -68,11 +67,6 @@ class LiveMemory:
     def peak(self) -> int:
         """The place where most is held, the first of several."""
         return self.held.index(self.most)
-
-
-def nbytes(tensor: Tensor) -> int:
-    """Bytes of a tensor."""
-    return int(estimate(tensor.size)) * max(8, tensor.dtype.bits) // 8
 
 
 def work(tensor: Tensor) -> float:

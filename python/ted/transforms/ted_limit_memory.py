@@ -27,7 +27,7 @@ from ted.ir.equations import (
 from ted.ir.remarks import remark
 from ted.ir.rewriting import SystemPass
 from ted.records import dataclass
-from ted.transforms.live_memory import LiveMemory, nbytes, work
+from ted.transforms.live_memory import LiveMemory, work
 
 ROUNDS = 64  # of all that is chosen at one place
 STEP = 7 / 8  # of what is held: a round is judged by what is above, since peaks are often several
@@ -121,7 +121,7 @@ def _copy(tensor: Tensor, live: LiveMemory, recurrent: Collection[Tensor]) -> _C
             tensors.add(one)
             gone = (o for o in operands(one) if not o.is_input and o not in live.results)
             waiting += [o for o in gone if live.last[o] < live.peak]
-    gain = 0 if tensor in longer else nbytes(tensor) - sum(map(nbytes, longer))
+    gain = 0 if tensor in longer else tensor.nbytes - sum(t.nbytes for t in longer)
     return _Copy(frozenset(tensors), gain, sum(map(work, tensors)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from ted.ir.dtypes import (
@@ -17,6 +18,7 @@ from ted.ir.scalar import (
     const,
     dim,
     load,
+    mul,
 )  # fmt: skip
 from ted.ir.tensor_order import tensor_order
 from unit.autodiff.systems import defined
@@ -38,9 +40,38 @@ def test_results_that_nothing_reads_come_as_early_as_they_can() -> None:
     both = defined("both", (4,), equation((4,), add(load(a, [i]), load(b, [i]))))
     number = defined("number", (4,), equation((4,), const(1.0, FLOAT64)))
     order = tensor_order(System((X,), (b, both, late, number)))
-    assert order == [[number], [X], [a], [late], [b], [both]]
+    assert order == [[X], [a], [late], [b], [both], [number]]
     c = cumsum(4)
     assert tensor_order(System(c.inputs, (c.output,))) == [[c.inputs[0]], [c.output]]
+
+
+def test_products_smaller_than_what_nobody_reads_behind_them_come_at_once() -> None:
+    def table(name: str, source: Tensor, function: str = "exp") -> Tensor:
+        return defined(name, (4, 3), equation((4, 3), apply(function, load(source, [i, j]))))
+
+    def product(name: str, left: Tensor, right: Tensor) -> Tensor:
+        body = mul(load(left, [r, i]), load(right, [r, j]))
+        return defined(name, (3, 3), equation((3, 3, 4), body, "add", parallel=2))
+
+    def order(reader: Callable[[str, Tensor, Tensor], Tensor], last: Tensor) -> list[str]:
+        first, second = reader("first", a, b), reader("second", b, c)
+        here = [i, j][: len(first.shape)]
+        both = add(load(first, here), load(second, here))
+        step = defined("step", first.shape, equation(first.shape, both))
+        return [g[0].name for g in tensor_order(System((A,), (last, step)))]
+
+    a, b = (a := table("a1", A)), table("b1", a)
+    c = table("c1", b)
+    last = table("last", table("d1", c), "sin")
+    early = ["a", "a1", "b1", "first", "c1", "second", "step", "d1", "last"]
+    assert order(product, last) == early
+
+    def sums(name: str, left: Tensor, right: Tensor) -> Tensor:
+        body = add(load(left, [r, i]), load(right, [r, i]))
+        return defined(name, (3,), equation((3, 4), body, "add", parallel=1))
+
+    # Which might be totals of a loop that makes what they read.
+    assert order(sums, last)[-4:] == ["last", "first", "second", "step"]
 
 
 def test_what_is_computed_again_comes_right_before_its_first_reader() -> None:

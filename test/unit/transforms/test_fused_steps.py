@@ -1,4 +1,4 @@
-"""What is fused inside of the steps of a recurrence: what only the same step reads, at its point."""
+"""What is fused inside of steps of a recurrence: what only the same step reads, at its point."""
 
 from __future__ import annotations
 

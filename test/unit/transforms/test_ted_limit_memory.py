@@ -9,7 +9,7 @@ from ted.frontend.systems import system_of
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor
 from ted.ir.scalar import add, apply, dim, load
-from ted.transforms.live_memory import LiveMemory, nbytes
+from ted.transforms.live_memory import LiveMemory
 from ted.transforms.ted_limit_memory import limit_memory
 from unit.autodiff.systems import defined, values
 from unit.transforms.recurrences import equation, given
@@ -84,4 +84,4 @@ def test_bytes_are_those_of_arrays() -> None:
     for kind in ("bool", "int8", "bfloat16", "float64"):
         x = ted.placeholder((3, 5), kind, name="x")
         width = 2 if kind == "bfloat16" else np.dtype(kind).itemsize
-        assert nbytes(x.node) == 15 * width
+        assert x.node.nbytes == 15 * width

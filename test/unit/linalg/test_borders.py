@@ -1,0 +1,157 @@
+"""Tensors that lie inside of zeros, which convolutions read around them: no copy, right values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import ted
+from ted import nn
+
+RNG = np.random.default_rng(0)
+ONE = "cpu,threads=1"
+
+
+def array(*shape: int) -> np.ndarray:
+    return RNG.normal(size=shape)
+
+
+X = array(2, 9, 8, 4)
+W3, V3, W5, W1 = array(3, 3, 4, 4), array(3, 3, 4, 4), array(5, 5, 4, 4), array(1, 1, 4, 4)
+
+
+def conv(x: Any, w: Any, **options: Any) -> Any:
+    """Of channels last, by either library."""
+    if isinstance(x, torch.Tensor):
+        moved = x.permute(0, 3, 1, 2), w.permute(3, 2, 0, 1)
+        return torch.nn.functional.conv2d(*moved, **options).permute(0, 2, 3, 1)
+    return nn.conv2d(x, w, **options)
+
+
+def chain(x: Any, v: Any, w: Any) -> Any:
+    h = conv(x, v, padding=1)
+    h = h * h
+    return (conv(h, w, padding=1) ** 3).sum()
+
+
+def two_borders(x: Any, v: Any, w: Any, u: Any) -> Any:
+    h = conv(x, v, padding=1)
+    h = h * h
+    return (conv(h, w, padding=1) * conv(h, u, padding=2)).sum()
+
+
+def strides_and_holes(x: Any, v: Any, w: Any) -> Any:
+    h = conv(x, v, padding=1)
+    h = h * h
+    return (conv(h, w, padding=2, dilation=2) ** 2).sum() + (conv(h, w, stride=2, padding=1)).sum()
+
+
+def seen_flat(x: Any, v: Any, w: Any) -> Any:
+    h = conv(x, v, padding=1)
+    h = h * h
+    return (conv(h, w, padding=1) ** 2).sum() + (h.reshape((2 * 9, 8 * 4)) ** 3).sum()
+
+
+def unpadded_along_one(x: Any, v: Any, w: Any) -> Any:
+    h = conv(x, v, padding=1)
+    h = h * h
+    return (conv(h, w, padding=(1, 0)) ** 2).sum()
+
+
+def added_up(x: Any, v: Any, w: Any) -> Any:
+    h = conv(x, v, padding=1)
+    for _ in range(2):
+        h = h + conv(h * h, w, padding=1) / 100
+    return (h**2).sum()
+
+
+CASES: dict[str, tuple[Callable[..., Any], list[np.ndarray]]] = {
+    "a chain": (chain, [X, V3, W3]),
+    "borders of two widths": (two_borders, [X, V3, W3, W5]),
+    "strides, and kernels with holes": (strides_and_holes, [X, V3, W3]),
+    "a reader of another shape": (seen_flat, [X, V3, W3]),
+    "a border along one dim": (unpadded_along_one, [X, V3, W3]),
+    "what goes on": (added_up, [X, V3, W3]),
+    "one image": (chain, [X[:1], V3, W3]),
+    "no border": (chain, [X, V3, W1]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_gradients_and_their_gradients_are_those_of_torch(case: str) -> None:
+    f, arrays = CASES[case]
+
+    def slopes(*xs: Any) -> Sequence[Any]:
+        return ted.value_and_grad(f, tuple(range(len(arrays))))(*xs)
+
+    def second(*xs: Any) -> Any:
+        return ted.grad(lambda *xs: ted.sum(slopes(*xs)[1][1] ** 2), (0, 1))(*xs)
+
+    given = [torch.tensor(a, requires_grad=True) for a in arrays]
+    value = f(*given)
+    first = torch.autograd.grad(value, given, create_graph=True)
+    wanted = torch.autograd.grad((first[1] ** 2).sum(), given[:2])
+    found, gradients = ted.function(slopes, target=ONE)(*arrays)
+    np.testing.assert_allclose(found, value.item(), rtol=1e-11)
+    for mine, its in zip(gradients, first, strict=True):
+        np.testing.assert_allclose(mine, its.detach().numpy(), rtol=1e-9, atol=1e-7)
+    for mine, its in zip(ted.function(second, target=ONE)(*arrays), wanted, strict=True):
+        np.testing.assert_allclose(
+            mine, its.numpy(), rtol=1e-9, atol=1e-11 * float(its.abs().max())
+        )
+
+
+def buffers(f: Callable[..., Any], arrays: list[np.ndarray]) -> str:
+    return ted.function(f, target=ONE).compiled(*arrays).ir("linalg")
+
+
+def test_what_is_padded_for_several_is_made_where_they_read_it() -> None:
+    def slopes(*xs: Any) -> Any:
+        return ted.grad(chain, (1, 2))(*xs)
+
+    large = [array(2, 30, 30, 4), V3, W3]
+    text = buffers(slopes, large)
+    inside = "[0, 1, 1, 0] [2, 30, 30, 4] [1, 1, 1, 1] : memref<2x32x32x4xf64>"
+    # Of `x`, of what follows and of the last slope; only the first is copied.
+    assert text.count(inside) == 3
+    assert text.count("memref.copy") == 1
+
+
+def test_what_is_a_result_is_copied_into_zeros() -> None:
+    def both(x: Any, v: Any, w: Any) -> Any:
+        h = conv(x, v, padding=1)
+        h = h * h
+        product = ted.vjp(lambda h: conv(h, w, padding=1), h)
+        return h, product[0], product[1](product[0])[0]
+
+    found = ted.function(both, target=ONE)(X, V3, W3)
+    h = torch.tensor(found[0], requires_grad=True)
+    out = conv(h, torch.tensor(W3), padding=1)
+    np.testing.assert_allclose(found[1], out.detach().numpy(), rtol=1e-11, atol=1e-9)
+    (slope,) = torch.autograd.grad(out, h, out.detach())
+    np.testing.assert_allclose(found[2], slope.numpy(), rtol=1e-10, atol=1e-7)
+
+
+def test_a_training_step_of_convolutions_holds_one_copy_of_what_it_keeps() -> None:
+    def loss(x: Any, *weights: Any) -> Any:
+        for w in weights:
+            x = nn.relu(nn.conv2d(x, w, padding=1))
+        return ted.mean(x * x)
+
+    def step(x: Any, *weights: Any) -> Any:
+        count = len(weights)
+        value, slopes = ted.value_and_grad(loss, tuple(range(1, count + 1)))(x, *weights)
+        return value, [w - 0.1 * d for w, d in zip(weights, slopes, strict=True)]
+
+    weights = [array(3, 3, 8, 8).astype("float32") for _ in range(5)]
+    x = array(2, 62, 62, 8).astype("float32")
+    compiled = ted.function(step, target=ONE).compiled(x, *weights)
+    padded, plain = 4 * 2 * 64 * 64 * 8, x.nbytes
+    # The images, and what each layer but the last gives, with zeros; then the last one, its slope
+    # with zeros, and the slope by its operand. Results and copies of weights are small.
+    most = 5 * padded + plain + padded + plain
+    assert compiled.memory().peak_bytes <= most + 3 * 5 * weights[0].nbytes
