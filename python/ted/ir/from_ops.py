@@ -34,6 +34,7 @@ from ted.ir.equations import (
 )
 from ted.ir.expressions import Number
 from ted.ir.from_body import read_body
+from ted.ir.recurrences import TOGETHER
 from ted.ir.symbols import ATTRIBUTE as SIZES
 from ted.ir.symbols import symbols_of_function
 from ted.mlir import ir, scalar_value
@@ -100,6 +101,7 @@ class _Reader:
         self.symbols = symbols_of_function(function)
         self.known: dict[ir.Value, Tensor | _Start] = {}
         self.names: set[str] = set()
+        self.together: list[list[Tensor]] = []
 
     def read(self) -> System:
         inputs = [self._input(k, argument) for k, argument in enumerate(self.block.arguments)]
@@ -109,7 +111,12 @@ class _Reader:
                 raise _no_form(op)
             _READERS[op.name](self, op)
         outputs = tuple(self.tensor(v) for v in operations[-1].operands)
-        return System(tuple(inputs), outputs, symbol_name(self.function), self.symbols.sizes)
+        system = System(tuple(inputs), outputs, symbol_name(self.function), self.symbols.sizes)
+        if not self.together:
+            return system
+        used = set(system.tensors())
+        loops = (tuple(t for t in loop if t in used) for loop in self.together)
+        return replace(system, together=tuple(filter(None, loops)))
 
     # ---- values ----------------------------------------------------------------------------------
 
@@ -305,6 +312,8 @@ class _Reader:
         self._body(view, histories, equations)
         for tensor, found in equations.items():
             tensor.equations = tuple(found)
+        if TOGETHER in op.attributes:
+            self.together.append(list(equations))
 
     def _body(
         self, op: ScanOp, histories: Sequence[Tensor], equations: dict[Tensor, list[Equation]]

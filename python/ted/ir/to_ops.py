@@ -35,7 +35,7 @@ from ted.ir.dtypes import INT64, DType
 from ted.ir.equations import Equation, System, Tensor, identity, is_recurrence
 from ted.ir.expressions import Expr, Number
 from ted.ir.joined_loops import join_loops
-from ted.ir.recurrences import Nest, step_count, step_order
+from ted.ir.recurrences import TOGETHER, Nest, step_count, step_order
 from ted.ir.saved_values import saved_arguments
 from ted.ir.scalar import TRUE, dim
 from ted.ir.specialising import sizes_of
@@ -48,7 +48,6 @@ from ted.mlir.filling import build_fill
 from ted.mlir.locations import mlir_location, with_dim_names
 from ted.records import dataclass
 
-KEEPS_LOOPS = "ted.keeps_loops"  # of a function: loops that its equations alone do not tell
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
 _SCATTER = ("add", "max", "min")
 
@@ -89,19 +88,20 @@ def build_function(system: System, groups: Sequence[list[Tensor]] | None = None)
     function = func.FuncOp(system.name, function_type(system))
     if symbols.sizes:
         function.attributes[SIZES] = symbols.attribute()
-    if system.together:
-        function.attributes[KEEPS_LOOPS] = ir.UnitAttr.get()
     locations = [mlir_location(t.location, t.name) for t in system.inputs]
     block = function.add_entry_block(locations)
     values = Values(dict(zip(system.inputs, block.arguments, strict=True)), symbols)
     groups = join_loops(groups or tensor_order(system))
     arguments = saved_arguments(group[0] for group in groups if not is_recurrence(group))
     extrema = {argument: extremum for extremum, argument in arguments.items()}
+    kept = {t for group in system.together for t in group}
     with ir.InsertionPoint(block):
         for group in groups:
             node = group[0]
             if is_recurrence(group):
-                _define_recurrence(group, values)
+                scan = _define_recurrence(group, values)
+                if node in kept:
+                    scan.attributes[TOGETHER] = ir.UnitAttr.get()
             elif node in arguments or node in extrema:
                 extremum = extrema.get(node, node)
                 if extremum not in values:
@@ -157,15 +157,15 @@ def _define_both(extremum: Tensor, argument: Tensor, values: Values) -> None:
     values[extremum], values[argument] = writer.best, writer.total
 
 
-def _define_recurrence(group: Sequence[Tensor], values: Values) -> None:
-    """Insert the scan of tensors that read each other."""
+def _define_recurrence(group: Sequence[Tensor], values: Values) -> ir.Operation:
+    """Insert the scan of tensors that read each other, or are together."""
     nest = Nest(step_count(group), group[0].reverse, tuple(step_order(group)))
     starts: dict[Tensor, tuple[ir.Value, Sequence[Equation]]] = {}
     for node in nest.tensors():
         with mlir_location(node.location, node.name):
             starts[node] = _start(node, values)
     values.update({node: total for node, (total, _) in starts.items()})
-    _define_nest(nest, 0, values, {node: rest for node, (_, rest) in starts.items()})
+    return _define_nest(nest, 0, values, {node: rest for node, (_, rest) in starts.items()})
 
 
 def _define_nest(
@@ -174,7 +174,7 @@ def _define_nest(
     values: Values,
     equations: Mapping[Tensor, Sequence[Equation]],
     outside: ir.InsertionPoint | None = None,
-) -> None:
+) -> ir.Operation:
     """Insert the scan of a recurrence, or of one inside of a step, over what its tensors are."""
     nodes, steps = _grouped(nest.tensors(), _type_of), nest.steps
     locations = [mlir_location(node.location, node.name) for node in nodes]
@@ -204,6 +204,7 @@ def _define_nest(
         loc=locations[0] if len(nodes) == 1 else ir.Location.fused(locations),
     )
     values.update(zip(nodes, scan.operation.results, strict=True))
+    return scan.operation
 
 
 def _start(node: Tensor, values: Values) -> tuple[ir.Value, Sequence[Equation]]:

@@ -26,7 +26,6 @@ from ted.ir.recurrences import flattened, step_order
 from ted.ir.rewriting import has_equations, replace_function
 from ted.ir.scalar import dims_used
 from ted.ir.tensor_order import tensor_order
-from ted.ir.to_ops import KEEPS_LOOPS
 from ted.linalg.running_totals import carry_totals
 from ted.mlir import ir
 from ted.mlir.queries import operations
@@ -51,24 +50,26 @@ class TedSinkRecomputed:
 
 
 def _computes_again(function: ir.Operation) -> bool:
-    if KEEPS_LOOPS in function.attributes:
-        del function.attributes[KEEPS_LOOPS]
-        return False
     computes = operations(function, "ted.compute")
     return any("ted.recomputed" in op.attributes for op in computes)
 
 
 @dataclass
 class _Steps:
-    """The groups of a system, of which recomputed ones become parts of recurrences."""
+    """The groups of a system, of which recomputed ones become parts of recurrences.
+
+    Loops over blocks stay as they are.
+    """
 
     system: System
     totals: dict[Tensor, Tensor]  # sums over steps, each with a tensor of its recurrence
     groups: list[list[Tensor]] = field(init=False)
     users: dict[Tensor, list[Use]] = field(init=False)
+    _kept: set[Tensor] = field(init=False)
 
     def __post_init__(self) -> None:
         self.groups = tensor_order(self.system)
+        self._kept = {t for loop in self.system.together for t in loop}
         self.users = {t: [] for group in self.groups for t in group}
         for group in self.groups:
             for tensor in group:
@@ -80,7 +81,8 @@ class _Steps:
         """Join what can be a part of a recurrence with it; whether anything can."""
         found = False
         for loop in [g for g in reversed(self.groups) if is_recurrence(g)]:
-            if loop in self.groups and loop[0] not in self.totals and not self._is_copy(loop):
+            is_open = loop[0] not in self.totals and loop[0] not in self._kept
+            if is_open and loop in self.groups and not self._is_copy(loop):
                 found |= self._join(loop)
         return found
 
@@ -131,7 +133,7 @@ class _Steps:
         return all(o in known for t in members for e in t.equations for o in e.sources)
 
     def _is_copy(self, group: Sequence[Tensor]) -> bool:
-        outputs = self.system.outputs
+        outputs = {*self.system.outputs, *self._kept}
         equations = [e for t in group for e in t.equations]
         plain = all(e.recomputed and not e.combiner.startswith("arg") for e in equations)
         return bool(equations) and plain and not any(t in outputs for t in group)

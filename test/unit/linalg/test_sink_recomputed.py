@@ -1,11 +1,16 @@
-"""Recomputed equations that go into steps: as many types of histories as IRDL can hold."""
+"""Recomputed equations that go into steps: as many types of histories as IRDL can hold, and beside
+loops over blocks."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
+import ted
+from support.in_process import compile_here
 from ted import dialects
 from ted.dialects.ted import MAX_RUNS
 from ted.ir.dtypes import FLOAT64
@@ -14,6 +19,9 @@ from ted.ir.scalar import add, compare, const, dim, index, load, select
 from ted.ir.to_ops import to_module
 from ted.linalg.ted_sink_recomputed import TedSinkRecomputed
 from ted.mlir.queries import operations
+from ted.plan import block_choices
+
+ONE_THREAD = "cpu,threads=1"
 
 
 def steps_with(others: int) -> System:
@@ -39,3 +47,39 @@ def test_equations_move_as_long_as_the_types_of_the_histories_fit(others: int, m
         (scan,) = operations(module.operation, "ted.scan")
         inside = [op for op in operations(scan, "ted.compute") if "ted.recomputed" in op.attributes]
     assert len(inside) == moves
+
+
+def test_steps_compute_again_beside_loops_over_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop of one kind does not make another keep all of its steps."""
+
+    def recurrence(x: Any, w: Any) -> Any:
+        def step(c: Any, k: Any) -> Any:
+            for _ in range(4):
+                c = ted.tanh(c[::-1] * w + k)
+            return c, None
+
+        return ted.sum(ted.scan(step, x, ted.arange(64, dtype="float32"), checkpoint=8)[0])
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        return ted.sum(ted.nn.softmax(q @ ted.matrix_transpose(k)) @ v)
+
+    def both(x: Any, w: Any, *others: Any) -> Any:
+        return recurrence(x, w) + attention(*others)
+
+    def compiled(f: Any, arrays: list[Any]) -> Any:
+        made = ted.function(ted.value_and_grad(f, tuple(range(len(arrays)))), target=ONE_THREAD)
+        return made(*arrays), made.compiled(*arrays)
+
+    compile_here(monkeypatch)
+    monkeypatch.setattr(block_choices, "WHOLE", 0)
+    rng = np.random.default_rng(0)
+    steps = [rng.normal(size=4096).astype("float32") for _ in range(2)]
+    rows = [rng.normal(size=(1024, 32)).astype("float32") for _ in range(3)]
+    apart = [compiled(recurrence, steps), compiled(attention, rows)]
+    (value, slopes), together = compiled(both, [*steps, *rows])
+    np.testing.assert_allclose(value, sum(found[0] for found, _ in apart), rtol=1e-5)
+    wanted = [*apart[0][0][1], *apart[1][0][1]]
+    for mine, its in zip(slopes, wanted, strict=True):
+        np.testing.assert_allclose(mine, its, rtol=1e-4, atol=1e-5)
+    assert "is made in blocks of" in together.explain()
+    assert together.peak_bytes <= sum(one.peak_bytes for _, one in apart)
