@@ -93,7 +93,8 @@ class SlicesInStep(Histories):
         state = self.states[history]
         if history not in self.windows:
             return beginning(slice_at(state, axis, at), self.on_memory)
-        return replace(self.root(history), shape=without(shape_of(state), axis), value=None)
+        shape = without(shape_of(state), axis)
+        return replace(self.root(history), shape=shape, value=None, window=None)
 
     def at(self, time: Time) -> SlicesInStep:
         """The same slices where the outer time is known to be in a smaller stretch."""

@@ -157,3 +157,23 @@ def test_a_slice_that_is_made_of_its_own_elements_is_made_in_place() -> None:
     assert "memref.copy" not in text
     assert "memref.alloc" not in text
     assert f.compiled(*large).peak_bytes == 40_000 * 8  # the result
+
+
+@pytest.mark.parametrize("read", [-1, 3, slice(None, 2), slice(None, None, 2)])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("checkpoint", [2, 3, True])
+def test_slices_of_checkpointed_steps_are_those_of_the_steps(
+    read: Any, reverse: bool, checkpoint: Any
+) -> None:
+    def run(x: Any, rows: Any) -> Any:
+        def step(c: Any, row: Any) -> Any:
+            c = ted.tanh(c + row)
+            return c, c
+
+        return ted.scan(step, x, rows, checkpoint=checkpoint, reverse=reverse)[1][read]
+
+    rows = RNG.normal(size=(6, SIZE))
+    c, wanted = X, np.empty_like(rows)
+    for k in range(6)[:: -1 if reverse else 1]:
+        wanted[k] = c = np.tanh(c + rows[k])
+    np.testing.assert_allclose(ted.function(run)(X, rows), wanted[read], rtol=1e-13)
