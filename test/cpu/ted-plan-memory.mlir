@@ -320,3 +320,24 @@ func.func @viewed(%x: memref<4x4xf32>, %out: memref<4x4xf32>, %z: f32) {
   memref.copy %x, %out : memref<4x4xf32> to memref<4x4xf32>
   return
 }
+
+// A buffer that one loop alone uses may be private to each of its iterations.
+// CHECK-LABEL: func.func @private
+// CHECK-COUNT-2: memref.alloc() : memref<4x4xf32>
+// CHECK: memref.copy %{{.*}}, %arg1
+func.func @private(%x: memref<4x4xf32>, %out: memref<4x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  scf.for %i = %c0 to %c9 step %c1 {
+    %a = memref.alloc() : memref<4x4xf32>
+    memref.copy %x, %a : memref<4x4xf32> to memref<4x4xf32>
+    memref.copy %a, %out : memref<4x4xf32> to memref<4x4xf32>
+    %b = memref.alloc() : memref<4x4xf32>
+    scf.for %j = %c0 to %c9 step %c1 {
+      memref.copy %x, %b : memref<4x4xf32> to memref<4x4xf32>
+      memref.copy %b, %out : memref<4x4xf32> to memref<4x4xf32>
+    } {ted.parallel}
+  }
+  return
+}

@@ -155,6 +155,8 @@ class _Sharing:
             if op.name != _TAKES:
                 continue
             buffer = op.results[0]
+            if len(users(buffer)) == 1:
+                continue  # of one loop, whose iterations may have it each for themselves
             first, same = order[users(buffer)[0]], kept.setdefault(buffer.type, [])
             free = next((one for one in same if order[users(one)[-1]] < first), None)
             if free is None:
