@@ -196,10 +196,10 @@ func.func @one_point(%x: tensor<8x1xf64>) -> tensor<8x1xf64> {
 
 // A search over one point has the number 0, and a maximum no dim of one point.
 // CHECK-LABEL: func.func @unit_reductions
-// CHECK: arith.constant 0 : i64
-// CHECK: combiner = "set"
 // CHECK: combiner = "max"
 // CHECK-SAME: extents = array<i64: 8, 3>
+// CHECK: arith.constant 0 : i64
+// CHECK: combiner = "set"
 // CHECK-NOT: argmax
 func.func @unit_reductions(%x: tensor<8x1x3xf64>) -> (tensor<8xf64>, tensor<8xi64>) {
   %least = arith.constant 0xFFF0000000000000 : f64
