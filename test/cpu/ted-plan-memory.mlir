@@ -341,3 +341,85 @@ func.func @private(%x: memref<4x4xf32>, %out: memref<4x4xf32>) {
   }
   return
 }
+
+// One operation that reads a buffer and writes the next one touches both: they are two.
+// CHECK-LABEL: func.func @at_once
+// CHECK-COUNT-2: memref.alloc() : memref<4x4xf32>
+// CHECK: scf.for
+func.func @at_once(%x: memref<4x4xf32>, %out: memref<4x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  scf.for %i = %c0 to %c9 step %c1 {
+    %a = memref.alloc() : memref<4x4xf32>
+    memref.copy %x, %a : memref<4x4xf32> to memref<4x4xf32>
+    %b = memref.alloc() : memref<4x4xf32>
+    linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%a : memref<4x4xf32>) outs(%b : memref<4x4xf32>) {
+    ^bb0(%in: f32, %old: f32):
+      linalg.yield %in : f32
+    }
+    memref.copy %b, %out : memref<4x4xf32> to memref<4x4xf32>
+  }
+  return
+}
+
+// What a loop carries has other names outside: nothing else lies there. A view that nobody uses is
+// no use, and what is written itself is no place for another result.
+// CHECK-LABEL: func.func @carried_by_name
+// CHECK: %[[T:.*]] = memref.alloc() : memref<8x8xf32>
+// CHECK: scf.for {{.*}} iter_args(%[[M:.*]] = %arg0, %{{.*}} = %arg1)
+// CHECK: outs(%[[T]] : memref<8x8xf32>)
+// CHECK: ins(%[[T]] : memref<8x8xf32>) outs(%[[M]] : memref<8x8xf32>)
+func.func @carried_by_name(%a: memref<8x8xf32>, %b: memref<8x8xf32>, %x: memref<8x8xf32>, %z: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %r:2 = scf.for %i = %c0 to %c9 step %c1 iter_args(%m = %a, %n = %b)
+      -> (memref<8x8xf32>, memref<8x8xf32>) {
+    %t = memref.alloc() : memref<8x8xf32>
+    linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%x : memref<8x8xf32>) outs(%t : memref<8x8xf32>) {
+    ^bb0(%in: f32, %old: f32):
+      linalg.yield %in : f32
+    }
+    memref.copy %a, %x : memref<8x8xf32> to memref<8x8xf32>
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%t : memref<8x8xf32>) outs(%m : memref<8x8xf32>) {
+    ^bb0(%in: f32, %old: f32):
+      linalg.yield %in : f32
+    }
+    scf.yield %n, %m : memref<8x8xf32>, memref<8x8xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @unused_view
+// CHECK-NOT: memref.alloc
+// CHECK: return
+func.func @unused_view() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %a = memref.alloc() : memref<8x8xf32>
+  scf.for %i = %c0 to %c9 step %c1 {
+    %v = memref.subview %a[%i, 0] [1, 8] [1, 1]
+        : memref<8x8xf32> to memref<1x8xf32, strided<[8, 1], offset: ?>>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @two_results
+// CHECK: %[[T:.*]] = memref.alloc() : memref<4x4xf32>
+// CHECK: outs(%[[T]], %arg1 : memref<4x4xf32>, memref<4x4xf32>)
+func.func @two_results(%x: memref<4x4xf32>, %out: memref<4x4xf32>) {
+  %t = memref.alloc() : memref<4x4xf32>
+  memref.copy %x, %t : memref<4x4xf32> to memref<4x4xf32>
+  linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%t : memref<4x4xf32>) outs(%t, %out : memref<4x4xf32>, memref<4x4xf32>) {
+  ^bb0(%in: f32, %first: f32, %second: f32):
+    %0 = arith.negf %in : f32
+    linalg.yield %0, %in : f32, f32
+  }
+  return
+}

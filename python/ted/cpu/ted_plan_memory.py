@@ -9,12 +9,15 @@ the first use at the top level of a function, `memref.dealloc` right behind the 
    first one that touches R, each point of it reads T at most at the element of R that it writes,
    and no other point writes that element. R is made in the same block, or a result of the function,
    which then holds T from the start.
-3. In an iteration of a loop a buffer that is not used any more is the next one of its type.
+3. In an iteration of a loop a buffer that is not used any more is the next one of its type, but for
+   those of which one operation is the only user: if it is a loop, each iteration may have its own.
 4. The smallest are on the stack, `total` bytes in a function, and none of more than `each`: a stack
    may be small in a thread. The others are of the heap: the peak is what is alive at once.
 
-Memory that values are passed on of, as MLIR's bufferization makes it of linalg of other tools, is
-given back by MLIR's own pipeline.
+Functions whose buffers are yielded, chosen, returned or passed to calls, or have sizes known at run
+time, as MLIR's bufferization makes them of linalg of other tools, are left to MLIR's own pipeline.
+That frees what is in the other functions of the module too, until these are planned.
+Loops that run at once get buffers of their own later (`ted-parallelize-kernels`).
 """
 
 from __future__ import annotations
@@ -59,6 +62,9 @@ class TedPlanMemory:
     def _plan(self, function: func.FuncOp) -> None:
         for op in operations(function, _GIVES):
             op.erase()
+        for op in reversed(operations(function, *VIEWS)):
+            if not list(op.results[0].uses):
+                op.erase()
         entry = function.entry_block
         for block in dict.fromkeys(op.block for op in operations(function, _TAKES)):
             _take_late(block)
@@ -135,6 +141,7 @@ class _Sharing:
 
     def __init__(self, block: ir.Block) -> None:
         self._block = block
+        self._is_entry = block.owner.operation.name == "func.func"
         self._lifetimes = Lifetimes(block)
 
     def join_maps(self) -> None:
@@ -165,7 +172,8 @@ class _Sharing:
                 self._join(free, buffer)
 
     def _may_join(self, old: ir.Value, new: ir.Value, op: ir.Operation) -> bool:
-        if not self._is_own(old) or not (self._is_own(new) or new.owner == self._block):
+        is_result = self._is_entry and new.owner == self._block
+        if not self._is_own(old) or not (is_result or self._is_own(new)):
             return False
         return self._lifetimes.users(old)[-1] == op == self._lifetimes.users(new)[0]
 
@@ -212,8 +220,12 @@ def _is_written_once(generic: Generic, k: int) -> bool:
 
 
 def _is_read_in_place(generic: Generic, old: ir.Value, k: int) -> bool:
+    """Whether a map reads a buffer at the element that it writes, and writes none of it."""
     readers = [j for j, value in enumerate(generic.operands) if root(value) == old]
-    return all(generic.operands[j] == old and generic.maps[j] == generic.maps[k] for j in readers)
+    return all(
+        j < generic.count_inputs and generic.operands[j] == old
+        and generic.maps[j] == generic.maps[k] for j in readers
+    )  # fmt: skip
 
 
 def _meets(generic: Generic, k: int) -> Sequence[int]:

@@ -17,7 +17,7 @@ step as well are a recurrence there, along time dims of their own: time is lexic
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import count
 from typing import Any, NamedTuple
@@ -339,6 +339,14 @@ class System:
         return users
 
 
+def with_loops(system: System, loops: Iterable[Iterable[Tensor]]) -> System:
+    """The system with loops of tensors that are together, as far as it has these."""
+    found = [tuple(dict.fromkeys(loop)) for loop in loops]
+    used = set(system.tensors()) if found else set()
+    kept = (tuple(t for t in loop if t in used) for loop in found)
+    return replace(system, together=tuple(loop for loop in kept if loop))
+
+
 def topological(roots: Sequence[Tensor], stop: Collection[Tensor] = ()) -> list[Tensor]:
     """The tensors reachable from the roots, operands first; no recursion, so depth is free.
 
@@ -405,8 +413,9 @@ def rewrite_system(
             new[tensor] = tensor
         else:
             new[tensor] = replace(tensor, equations=result)
-    outputs = tuple(new[t] for t in system.outputs)
-    return replace(system, outputs=outputs), new
+    made = replace(system, outputs=tuple(new[t] for t in system.outputs))
+    loops = [[new[t] for t in loop if t in new] for loop in system.together]
+    return with_loops(made, loops), new
 
 
 def _rewrite_recurrence(

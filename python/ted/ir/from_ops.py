@@ -31,10 +31,11 @@ from ted.ir.equations import (
     Tensor,
     identity_dims,
     whole,
+    with_loops,
 )
 from ted.ir.expressions import Number
 from ted.ir.from_body import read_body
-from ted.ir.recurrences import TOGETHER
+from ted.ir.recurrences import ONE_LOOP
 from ted.ir.symbols import ATTRIBUTE as SIZES
 from ted.ir.symbols import symbols_of_function
 from ted.mlir import ir, scalar_value
@@ -112,11 +113,7 @@ class _Reader:
             _READERS[op.name](self, op)
         outputs = tuple(self.tensor(v) for v in operations[-1].operands)
         system = System(tuple(inputs), outputs, symbol_name(self.function), self.symbols.sizes)
-        if not self.together:
-            return system
-        used = set(system.tensors())
-        loops = (tuple(t for t in loop if t in used) for loop in self.together)
-        return replace(system, together=tuple(filter(None, loops)))
+        return with_loops(system, self.together)
 
     # ---- values ----------------------------------------------------------------------------------
 
@@ -312,7 +309,7 @@ class _Reader:
         self._body(view, histories, equations)
         for tensor, found in equations.items():
             tensor.equations = tuple(found)
-        if TOGETHER in op.attributes:
+        if ONE_LOOP in op.attributes:
             self.together.append(list(equations))
 
     def _body(

@@ -26,7 +26,7 @@ from ted.ir.scalar import compare, dim, dims_used, index, land
 from ted.ir.unknowns import value_where
 from ted.records import dataclass
 
-TOGETHER = "ted.one_loop"  # of a `ted.scan`: its histories stay in it, whatever they read
+ONE_LOOP = "ted.one_loop"  # of a `ted.scan`: its histories stay in it, whatever they read
 UNBOUNDED = 2**31 - 1  # steps of a loop that only its condition ends: so many are an error
 
 

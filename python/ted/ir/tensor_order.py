@@ -37,13 +37,13 @@ class _Order:
     def __init__(self, groups: Sequence[list[Tensor]], system: System) -> None:
         self.taken: list[list[Tensor]] = []
         self._kept = {*system.outputs, *(t for g in groups for t in g if t.is_input)}
-        self._group = {t: group for group in groups for t in group}
-        self._first = {group[0]: group for group in groups}
+        self._group_of = {t: group for group in groups for t in group}
+        self._groups = {group[0]: group for group in groups}  # by their first tensors
         reads = {group[0]: dict.fromkeys(o for t in group for o in operands(t)) for group in groups}
-        self._reads = {first: [o for o in found if self._group[o][0] is not first]
+        self._reads = {first: [o for o in found if self._group_of[o][0] is not first]
                        for first, found in reads.items()}  # fmt: skip
         # By their first tensors: the groups that read a tensor, and those of them that are waiting.
-        self._readers: dict[Tensor, dict[Tensor, None]] = {t: {} for t in self._group}
+        self._readers: dict[Tensor, dict[Tensor, None]] = {t: {} for t in self._group_of}
         for first, found in self._reads.items():
             for operand in found:
                 self._readers[operand][first] = None
@@ -73,10 +73,10 @@ class _Order:
         readers = (first for t in (*group, *last) for first in self._readers[t])
         for first in dict.fromkeys(readers):
             if not self._missing[first] and self._leaves_less(first):
-                yield self._first[first]
+                yield self._groups[first]
 
     def _leaves_less(self, tensor: Tensor) -> bool:
-        if is_recurrence(self._first[tensor]) or _is_copy(self._first[tensor]):
+        if is_recurrence(self._groups[tensor]) or _is_copy(self._groups[tensor]):
             return False
         if not self._readers[tensor]:
             return True

@@ -35,7 +35,7 @@ from ted.ir.dtypes import INT64, DType
 from ted.ir.equations import Equation, System, Tensor, identity, is_recurrence
 from ted.ir.expressions import Expr, Number
 from ted.ir.joined_loops import join_loops
-from ted.ir.recurrences import TOGETHER, Nest, step_count, step_order
+from ted.ir.recurrences import ONE_LOOP, Nest, step_count, step_order
 from ted.ir.saved_values import saved_arguments
 from ted.ir.scalar import TRUE, dim
 from ted.ir.specialising import sizes_of
@@ -101,7 +101,7 @@ def build_function(system: System, groups: Sequence[list[Tensor]] | None = None)
             if is_recurrence(group):
                 scan = _define_recurrence(group, values)
                 if node in kept:
-                    scan.attributes[TOGETHER] = ir.UnitAttr.get()
+                    scan.attributes[ONE_LOOP] = ir.UnitAttr.get()
             elif node in arguments or node in extrema:
                 extremum = extrema.get(node, node)
                 if extremum not in values:

@@ -87,16 +87,17 @@ class Places:
         return copies
 
     def put_inside(self, hulls: Mapping[ir.Value, Hull]) -> None:
-        """Let tensors lie inside of zeros, but for those that somebody takes for others of another
-        shape: these need all elements one behind the other."""
+        """Let tensors lie inside of zeros, but for those that are others of another shape as well,
+        or have a history in front: these need all elements one behind the other."""
         names = self.names.items()
-        reshaped = {self.first_of(v) for name, v in names if short_shape(name) != short_shape(v)}
+        dense = {self.first_of(v) for name, v in names if short_shape(name) != short_shape(v)}
+        dense |= {self.first_of(v) for v in self.fronts.values()}
         for value, hull in hulls.items():
             first, shape = self.first_of(value), shape_of(value)
             pairs = list(zip(hull, shape, strict=True))
             is_alike = first is not None and short_shape(first) == short_shape(value)
             is_flat = all(ends == (0, 0) for ends, n in pairs if n == 1)
-            if first is not None and is_alike and is_flat and first not in reshaped:
+            if first is not None and is_alike and is_flat and first not in dense:
                 self._hulls[first] = [ends for ends, n in pairs if n != 1]
 
     def begin(self, result: ir.Value, blocks: Sequence[int] = ()) -> Start | None:
@@ -218,6 +219,10 @@ class Places:
 
 def _front(memory: ir.Value, shape: Sequence[int]) -> ir.Value:
     """The first elements of dense memory, with a shape of their own."""
+    assert (
+        ir.MemRefType(memory.type).layout
+        == ir.MemRefType.get(shape_of(memory), element_type(memory)).layout
+    ), "what has a history in front lies nowhere inside of others"
     kind = ir.MemRefType.get(list(shape), element_type(memory))
     strides = dense_strides(shape)
     return memref.ReinterpretCastOp(kind, memory, [], [], [], [0], list(shape), strides).result

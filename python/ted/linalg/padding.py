@@ -1,6 +1,7 @@
 """Reads of contractions that indexing maps cannot express -> tensors of their own.
 
-A guard that says only that a read lies inside its tensor becomes one zero-filled copy; a read that
+A guard that says only that a read lies inside its tensor becomes one zero-filled copy, or a view of
+what its tensor lies inside of, if these are zeros; a read that
 runs backwards, divides or takes remainders becomes one copy, in the order of its tensor; windows
 read backwards are read forwards of a copy that is turned round. Equal copies are shared by all
 subdomains of a block.
@@ -49,7 +50,7 @@ class Paddings:
     borders: Mapping[ir.Value, Hull] = field(default_factory=dict)
 
     def padded(self, read: Read, extents: tuple[int, ...]) -> Read:
-        """The read without its guard, which has `subscript_windows`, from a zero-filled copy."""
+        """The read without its guard, which has `subscript_windows`, of zeros around its tensor."""
         windows = subscript_windows(read, read.guard)
         assert windows is not None, "the guard says where the tensor is read"
         hulls = [value_range(e, extents) for e in read.subscripts]
@@ -104,7 +105,8 @@ def _moved(read: Read, padded: ir.Value, hulls: Hull, rank: int) -> Read:
 
 def _with_zeros(memory: ir.Value, hull: Hull, own: Hull) -> ir.Value:
     """The memory of a tensor with the zeros around it, of which it has those of `own`."""
-    view = memory.owner.operation
+    view = defining(memory, "memref.subview")
+    assert view is not None, "it lies inside of others"
     offsets = [low - least for (low, _), (least, _) in zip(hull, own, strict=True)]
     sizes = [high - low + 1 for low, high in hull]
     return part(view.operands[0], offsets, sizes, [1] * len(sizes), range(len(sizes)))

@@ -44,7 +44,7 @@ class Lifetimes:
 
 
 def is_passed_on(buffer: ir.Value) -> bool:
-    """Whether other values than views may be a buffer: what is yielded, chosen, returned."""
+    """Whether other values than views may be a buffer: it is yielded, chosen, returned, passed."""
     for use in buffer.uses:
         op = use.owner.operation
         is_view = op.name in VIEWS

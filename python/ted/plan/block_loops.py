@@ -29,8 +29,8 @@ from ted.ir.equations import (
     operands,
     reorder_dims,
     replace_operands,
-    topological,
     whole,
+    with_loops,
 )
 from ted.ir.expressions import Expr
 from ted.ir.graphs import circles
@@ -75,9 +75,7 @@ def in_loops(system: System, loops: Sequence[BlockLoop]) -> System:
         for tensor in group:
             made[tensor] = _rebuilt(tensor, made)
     outputs = tuple(made[t] for t in system.outputs)
-    used = {*topological(outputs)}
-    loops_made = (tuple(t for t in group if t in used) for group in together)
-    return replace(system, outputs=outputs, together=tuple(loops_made))
+    return with_loops(replace(system, outputs=outputs), together)
 
 
 def _rebuilt(tensor: Tensor, made: dict[Tensor, Tensor]) -> Tensor:

@@ -95,7 +95,7 @@ def fuse_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
         """What is fused of a recurrence, whose tensors read the old ones."""
         for tensor in group:
             del waiting[tensor]
-        of_steps = [t for t in group if t in fused]
+        of_steps = {t: None for t in group if t in fused}
         for tensor in finished(of_steps, lambda t: [o for o in operands(t) if o in of_steps]):
             read = [replace_operands(e, became) for e in tensor.equations]
             bodies[tensor] = fuse(tensor, read)[0].body
@@ -120,8 +120,14 @@ def _worth_fusing(
 ) -> tuple[set[Tensor], set[Tensor]]:
     users = _uses(system)
     stored = {*system.outputs}
+    earlier: dict[Tensor, set[Tensor]] = {}  # of which histories a tensor reads other steps
     for group in recurrences:
-        stored |= {t for t in group if not _is_of_a_step(t, users[t], group)}
+        readers = {e: t for t in group for e in t.equations}
+        stored |= {t for t in group if not _is_of_a_step(t, users[t], readers)}
+        for tensor in group:
+            pairs = [(e, r) for e in tensor.equations for r in reads(e) if r.attr.time is not None]
+            others = {r.attr for e, r in pairs if _is_of_another(e, r, readers)}
+            earlier[tensor] = others.intersection(group)
     stored |= parts_of_histories(list(users), {t for group in recurrences for t in group})
     costs: dict[Tensor, Cost] = {}  # of what is fused, with what is fused into it
     carried: dict[Tensor, frozenset[int]] = {}  # dims in which it checks an index that is data
@@ -134,29 +140,35 @@ def _worth_fusing(
         if dims.issuperset(checked.get(tensor, ())) and _is_cheaper(tensor, cost, found):
             costs[tensor], carried[tensor] = cost, dims
     free = set() if any(checked.values()) else {t for t in users if t not in stored}
-    return _meeting(users, costs.keys(), free)
+    return _meeting(users, costs.keys(), free, earlier)
 
 
-def _is_of_a_step(tensor: Tensor, uses: Sequence[Use], group: Sequence[Tensor]) -> bool:
+def _is_of_a_step(tensor: Tensor, uses: Sequence[Use], readers: Mapping[Equation, Tensor]) -> bool:
     """Whether only steps of a recurrence read a tensor of it, each what it has made itself."""
-    readers = {e: t for t in group for e in t.equations}
-    for equation, read in uses:
-        reader = readers.get(equation)
-        if reader is None or len(reader.clocks) != len(tensor.clocks):
-            return False
-        times = zip(tensor.time_dims, reader.time_dims, strict=True)
-        if any(read.args[mine] is not equation.write[its] for mine, its in times):
-            return False
-    return True
+    return all(
+        e in readers
+        and len(readers[e].clocks) == len(tensor.clocks)
+        and not _is_of_another(e, read, readers)
+        for e, read in uses
+    )
+
+
+def _is_of_another(equation: Equation, read: Expr, readers: Mapping[Equation, Tensor]) -> bool:
+    """Whether a tensor of a recurrence reads what is made in another step, of any of its times."""
+    times = zip(readers[equation].time_dims, read.attr.time_dims, strict=False)
+    return any(read.args[its] is not equation.write[mine] for mine, its in times)
 
 
 def _meeting(
-    users: Mapping[Tensor, Sequence[Use]], wanted: Collection[Tensor], free: Collection[Tensor]
-) -> tuple[set[Tensor], set[Tensor]]:
+    users: Mapping[Tensor, Sequence[Use]], wanted: Collection[Tensor], free: Collection[Tensor],
+    earlier: Mapping[Tensor, Collection[Tensor]],
+) -> tuple[set[Tensor], set[Tensor]]:  # fmt: skip
     """The wanted producers and free ones whose readers meet; and what ends in one short equation.
 
     All that reads one of the free ones, each at its own point, is part of one equation in the end.
-    That computes it once, as a node which several of its parts have.
+    That computes it once, as a node which several of its parts have. What reads earlier steps of a
+    history is part of what makes that alone: another equation would have to be before it in a step,
+    or both slices be kept.
     """
     ends: dict[Equation, Equation | None] = {}  # the one that computes what an equation does
     sizes: Counter[Equation] = Counter()
@@ -166,6 +178,7 @@ def _meeting(
         is_one = len(reached) == 1 and all(_is_own_point(tensor, use) for use in users[tensor])
         is_apart = _is_start(tensor) and any(e and sizes[e] > REPEATED_STEP for e in reached)
         end = reached.pop() if is_one else None
+        is_apart |= any(end not in history.equations for history in earlier.get(tensor, ()))
         may_meet = end is not None and tensor in free and is_pointwise(tensor)
         if not is_apart and (may_meet or tensor in wanted):
             found.add(tensor)

@@ -1,4 +1,4 @@
-"""Results that nothing reads come as early as they can."""
+"""What leaves less to be kept comes as early as it can, what is computed again as late."""
 
 from __future__ import annotations
 

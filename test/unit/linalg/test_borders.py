@@ -69,6 +69,20 @@ def added_up(x: Any, v: Any, w: Any) -> Any:
     return (h**2).sum()
 
 
+def behind_a_history(x: Any, e: Any, w: Any) -> Any:
+    if isinstance(x, torch.Tensor):
+        rows = [x := torch.sin(x * 1.1) + 0.1 for _ in range(3)]
+        return (conv(torch.cat([torch.cat(rows), e]), w, padding=1) ** 2).sum()
+
+    def step(c: Any, _: Any) -> Any:
+        c = ted.sin(c * 1.1) + 0.1
+        return c, c
+
+    ys = ted.scan(step, x, None, length=3)[1]
+    rows = ted.concatenate([ted.reshape(ys, (6, 9, 8, 4)), e], axis=0)
+    return (conv(rows, w, padding=1) ** 2).sum()
+
+
 CASES: dict[str, tuple[Callable[..., Any], list[np.ndarray]]] = {
     "a chain": (chain, [X, V3, W3]),
     "borders of two widths": (two_borders, [X, V3, W3, W5]),
@@ -76,6 +90,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[np.ndarray]]] = {
     "a reader of another shape": (seen_flat, [X, V3, W3]),
     "a border along one dim": (unpadded_along_one, [X, V3, W3]),
     "what goes on": (added_up, [X, V3, W3]),
+    "a history in front": (behind_a_history, [X, X[::-1].copy(), W3]),
     "one image": (chain, [X[:1], V3, W3]),
     "no border": (chain, [X, V3, W1]),
 }
