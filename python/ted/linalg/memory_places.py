@@ -89,9 +89,7 @@ class Places:
     def put_inside(self, hulls: Mapping[ir.Value, Hull]) -> None:
         """Let tensors lie inside of zeros, but for those that are others of another shape as well,
         or have a history in front: these need all elements one behind the other."""
-        names = self.names.items()
-        dense = {self.first_of(v) for name, v in names if short_shape(name) != short_shape(v)}
-        dense |= {self.first_of(v) for v in self.fronts.values()}
+        dense = {self.first_of(v) for v in self.fronts.values()}
         for value, hull in hulls.items():
             first, shape = self.first_of(value), shape_of(value)
             pairs = list(zip(hull, shape, strict=True))

@@ -69,6 +69,11 @@ def added_up(x: Any, v: Any, w: Any) -> Any:
     return (h**2).sum()
 
 
+def of_another_shape(x: Any, v: Any, w: Any) -> Any:
+    h = (x.reshape((2, 72, 4)) @ v[0, 0]).reshape((2, 9, 8, 4))
+    return (conv(h, w, padding=1) ** 2).sum() + (conv(h, v, padding=1) ** 3).sum()
+
+
 def behind_a_history(x: Any, e: Any, w: Any) -> Any:
     if isinstance(x, torch.Tensor):
         rows = [x := torch.sin(x * 1.1) + 0.1 for _ in range(3)]
@@ -91,6 +96,8 @@ CASES: dict[str, tuple[Callable[..., Any], list[np.ndarray]]] = {
     "a border along one dim": (unpadded_along_one, [X, V3, W3]),
     "what goes on": (added_up, [X, V3, W3]),
     "a history in front": (behind_a_history, [X, X[::-1].copy(), W3]),
+    "what was of another shape": (of_another_shape, [X, V3, W3]),
+    "one row of pixels": (chain, [X[:, :1], V3, W3]),
     "one image": (chain, [X[:1], V3, W3]),
     "no border": (chain, [X, V3, W1]),
 }

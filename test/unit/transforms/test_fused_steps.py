@@ -177,3 +177,23 @@ def test_slices_of_checkpointed_steps_are_those_of_the_steps(
     for k in range(6)[:: -1 if reverse else 1]:
         wanted[k] = c = np.tanh(c + rows[k])
     np.testing.assert_allclose(ted.function(run)(X, rows), wanted[read], rtol=1e-13)
+
+
+AT = RNG.permutation(100)
+
+
+@pytest.mark.parametrize("at_data", [True, False])
+def test_what_reads_its_history_elsewhere_is_not_made_in_place(at_data: bool) -> None:
+    """Beside the same element one at data, or one turned round."""
+
+    def run(x: Any, p: Any, at: Any) -> Any:
+        def element(u: Any, t: Any, i: Any) -> Any:
+            other = u[t - 1, at[i]] if at_data else u[t - 1, 99 - i]
+            return ted.where(t > 0, u[t - 1, i] * p[i] + other * 0.1, x[i])
+
+        return ted.recurrence((5, 100), element, "float64")[4]
+
+    c, p = x = RNG.normal(size=(2, 100))
+    for _ in range(4):
+        c = c * p + c[AT if at_data else slice(None, None, -1)] * 0.1
+    np.testing.assert_allclose(ted.function(run)(*x, AT), c, rtol=1e-12)
