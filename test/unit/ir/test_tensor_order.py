@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from ted.ir.dtypes import (
     FLOAT64,
 )  # fmt: skip
@@ -72,6 +74,40 @@ def test_products_smaller_than_what_nobody_reads_behind_them_come_at_once() -> N
 
     # Which might be totals of a loop that makes what they read.
     assert order(sums, last)[-4:] == ["last", "first", "second", "step"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "again", "is_result", "is_early"),
+    [
+        (False, False, False, True),  # 72 bytes for 96
+        (True, False, False, False),  # 128
+        (True, False, True, True),  # which are the caller's
+        (False, True, False, False),
+    ],
+)
+def test_a_product_is_early_where_it_takes_less_than_it_frees(
+    rows: bool, again: bool, is_result: bool, is_early: bool
+) -> None:
+    def table(name: str, *sources: Tensor) -> Tensor:
+        body = load(sources[0], [i, j])
+        for other in sources[1:]:
+            body = add(body, load(other, [i, j]))
+        return defined(name, (4, 3), equation((4, 3), apply("exp", body)))
+
+    a, b = table("a1", A), table("b1", A)
+    c = table("c1", a, b)
+    at, extents = ([i, r], (4, 4, 3)) if rows else ([r, i], (3, 3, 4))
+    other = [j, r] if rows else [r, j]
+    body = mul(load(a, at), load(A, other))
+    made = replace(equation(extents, body, "add", parallel=2), recomputed=int(again))
+    product = defined("product", extents[:2], made)
+    step = defined("step", product.shape, equation(product.shape, load(product, [i, j])))
+    last = table("last", table("d1", c))
+    outputs = (last, step, product) if is_result else (last, step)
+    order = [g[0].name for g in tensor_order(System((A,), outputs))]
+    # Of `a1`, which `c1` reads, too; the input is there anyway.
+    assert order[:4] == ["a", "a1", "b1", "c1"]
+    assert (order[4] == "product") == is_early
 
 
 def test_what_is_computed_again_comes_right_before_its_first_reader() -> None:
