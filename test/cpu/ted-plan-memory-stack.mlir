@@ -13,9 +13,9 @@ func.func @budget(%z: f32) {
   %b = memref.alloc() : memref<200xf32>
   %c = memref.alloc() : memref<250xf32>
   %d = memref.alloc() : memref<1024xf32>
-  linalg.fill ins(%z : f32) outs(%a : memref<128xf32>)
-  linalg.fill ins(%z : f32) outs(%b : memref<200xf32>)
   linalg.fill ins(%z : f32) outs(%c : memref<250xf32>)
+  linalg.fill ins(%z : f32) outs(%b : memref<200xf32>)
+  linalg.fill ins(%z : f32) outs(%a : memref<128xf32>)
   linalg.fill ins(%z : f32) outs(%d : memref<1024xf32>)
   return
 }
@@ -63,6 +63,42 @@ func.func @chosen(%p: i1, %z: f32, %out: memref<8xf32>) {
   } else {
     scf.yield %b : memref<8xf32>
   }
+  memref.copy %c, %out : memref<8xf32> to memref<8xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @view_returned
+// CHECK: memref.alloc() : memref<2x4xf32>
+// CHECK-NOT: memref.dealloc
+// CHECK: return
+func.func @view_returned(%z: f32) -> memref<8xf32> {
+  %a = memref.alloc() : memref<2x4xf32>
+  linalg.fill ins(%z : f32) outs(%a : memref<2x4xf32>)
+  %v = memref.collapse_shape %a [[0, 1]] : memref<2x4xf32> into memref<8xf32>
+  return %v : memref<8xf32>
+}
+
+// CHECK-LABEL: func.func @of_any_size
+// CHECK: %[[A:.*]] = memref.alloc(%arg0) : memref<?xf32>
+// CHECK: memref.dealloc %[[A]]
+func.func @of_any_size(%n: index, %z: f32, %out: memref<?xf32>) {
+  %a = memref.alloc(%n) : memref<?xf32>
+  linalg.fill ins(%z : f32) outs(%a : memref<?xf32>)
+  memref.copy %a, %out : memref<?xf32> to memref<?xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @selected
+// CHECK-COUNT-2: memref.alloc() : memref<8xf32>
+// CHECK: %[[C:.*]] = arith.select
+// CHECK: memref.copy %[[C]], %arg2
+// CHECK: memref.dealloc
+func.func @selected(%p: i1, %z: f32, %out: memref<8xf32>) {
+  %a = memref.alloc() : memref<8xf32>
+  %b = memref.alloc() : memref<8xf32>
+  linalg.fill ins(%z : f32) outs(%a : memref<8xf32>)
+  linalg.fill ins(%z : f32) outs(%b : memref<8xf32>)
+  %c = arith.select %p, %a, %b : memref<8xf32>
   memref.copy %c, %out : memref<8xf32> to memref<8xf32>
   return
 }
