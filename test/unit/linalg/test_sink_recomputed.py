@@ -14,7 +14,8 @@ from support.in_process import compile_here
 from ted import dialects
 from ted.dialects.ted import MAX_RUNS
 from ted.ir.dtypes import FLOAT64
-from ted.ir.equations import System, Tensor, whole
+from ted.ir.equations import Equation, System, Tensor, whole
+from ted.ir.recurrences import ONE_LOOP
 from ted.ir.scalar import add, compare, const, dim, index, load, select
 from ted.ir.to_ops import to_module
 from ted.linalg.ted_sink_recomputed import TedSinkRecomputed
@@ -47,6 +48,39 @@ def test_equations_move_as_long_as_the_types_of_the_histories_fit(others: int, m
         (scan,) = operations(module.operation, "ted.scan")
         inside = [op for op in operations(scan, "ted.compute") if "ted.recomputed" in op.attributes]
     assert len(inside) == moves
+
+
+def in_one_loop(*, again: bool) -> System:
+    """A loop over blocks that reads what is recomputed, or is so itself, and a recurrence of it."""
+    x = Tensor("x", (3,), FLOAT64)
+    copy, first, second, history = (
+        Tensor(name, (3,), FLOAT64, 0, (), None, 0) for name in ("copy", "first", "second", "h")
+    )
+
+    def of(source: Tensor, number: float) -> Equation:
+        return whole((3,), add(load(source, (dim(0),)), const(number, FLOAT64)), None)
+
+    copy.time = None
+    copy.equations = (replace(of(x, 1.0), recomputed=1),)
+    first.equations = (replace(of(copy, 2.0), recomputed=int(again)),)
+    second.equations = (replace(of(first, 3.0), recomputed=int(again)),)
+    before = load(history, (add(dim(0), index(-1)),))
+    carried = select(compare("lt", index(0), dim(0)), before, const(0, FLOAT64))
+    history.equations = (whole((3,), add(carried, load(second, (dim(0),))), None),)
+    return System((x,), (history,), together=((first, second),))
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_loops_over_blocks_stay_as_they_are(again: bool) -> None:
+    with dialects.session():
+        module = to_module(in_one_loop(again=again))
+        (marked, _) = operations(module.operation, "ted.scan")
+        before = str(marked)
+        TedSinkRecomputed().run(module)
+        module.operation.verify()
+        found = [op for op in operations(module.operation, "ted.scan") if ONE_LOOP in op.attributes]
+        assert [str(op) for op in found] == [before]
+        assert len(operations(found[0], "ted.compute")) == 2
 
 
 def test_steps_compute_again_beside_loops_over_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
