@@ -123,7 +123,7 @@ def _worth_fusing(
     earlier: dict[Tensor, set[Tensor]] = {}  # of which histories a tensor reads other steps
     for group in recurrences:
         readers = {e: t for t in group for e in t.equations}
-        stored |= {t for t in group if not _is_of_a_step(t, users[t], readers)}
+        stored |= {t for t in group if not _is_of_a_step(t, users[t], readers) or _is_choice(t)}
         for tensor in group:
             pairs = [(e, r) for e in tensor.equations for r in reads(e) if r.attr.time is not None]
             others = {r.attr for e, r in pairs if _is_of_another(e, r, readers)}
@@ -151,6 +151,14 @@ def _is_of_a_step(tensor: Tensor, uses: Sequence[Use], readers: Mapping[Equation
         and not _is_of_another(e, read, readers)
         for e, read in uses
     )
+
+
+def _is_choice(tensor: Tensor) -> bool:
+    """Whether data choose once for all elements of a step: of several such choices in one equation
+    each combination would be code of its own (`linalg/step_choices.py`)."""
+    times = set(tensor.time_dims)
+    choices = (n.args[0] for e in tensor.equations for n in postorder(e.body) if n.op == "select")
+    return any(loads(condition) and dims_used(condition) <= times for condition in choices)
 
 
 def _is_of_another(equation: Equation, read: Expr, readers: Mapping[Equation, Tensor]) -> bool:

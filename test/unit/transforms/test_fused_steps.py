@@ -179,6 +179,22 @@ def test_slices_of_checkpointed_steps_are_those_of_the_steps(
     np.testing.assert_allclose(ted.function(run)(X, rows), wanted[read], rtol=1e-13)
 
 
+def test_choices_for_all_of_a_step_stay_in_equations_of_their_own() -> None:
+    """In one equation each combination of ten would be code of its own."""
+
+    def chosen(c: Any, p: Any, xp: Any) -> Any:
+        for k in range(10):
+            c = xp.where(p[k % SIZE] > 0.1 * k - 0.5, xp.sin(c) + 0.1, c * 0.9)
+        return c
+
+    f = ted.function(scanned(chosen), target="cpu,threads=1")
+    c = X
+    for _ in range(STEPS):
+        c = chosen(c, P, np)
+    np.testing.assert_allclose(f(X, P), c, rtol=1e-13)
+    assert f.compiled(X, P).ir("linalg").count("math.sin") <= 2 * 10
+
+
 AT = RNG.permutation(100)
 
 
