@@ -237,8 +237,8 @@ def test_an_equation_of_a_step_may_ask() -> None:
             module = ir.Module.parse(heads if wish else text)
             run_pipeline(module, "builtin.module(convert-ted-to-linalg)")
             found[wish] = str(module)
-    assert "scf.if" in found[WISHES[3]]
-    assert "scf.if" not in found[""]
+    tests = {wish: text.count("scf.if") for wish, text in found.items()}
+    assert tests[WISHES[3]] > tests[""] <= 1  # what a step starts from
 
 
 def test_an_equation_of_several_times_has_no_form() -> None:
