@@ -44,11 +44,11 @@ def arrays(f: ted.api.CompiledFunction) -> list[Any]:
 
 @pytest.mark.slow
 def test_a_checkpointed_network_gives_the_same_gradients_from_less_memory() -> None:
-    plain, saving = network(block, 6), network(ted.checkpoint(block), 6)
+    plain, saving = network(block, 20), network(ted.checkpoint(block), 20)
     given = arrays(plain)
     for a, b in zip(plain(*given), saving(*given), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-15)
-    assert saving.peak_bytes < 0.75 * plain.peak_bytes
+    assert saving.peak_bytes < 0.6 * plain.peak_bytes
 
 
 def test_recomputed_equations_survive_the_trip_through_ir() -> None:

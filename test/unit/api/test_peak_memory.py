@@ -25,4 +25,4 @@ def test_a_chain_of_layers_needs_no_more_memory_when_it_is_longer() -> None:
 
 
 def test_buffers_of_consecutive_layers_are_returned() -> None:
-    assert peak_of_layers(6) < 6
+    assert peak_of_layers(6) < 3.2  # the result, what a layer makes, and that before with zeros

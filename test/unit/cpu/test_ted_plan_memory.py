@@ -12,6 +12,7 @@ import pytest
 import ted
 from support.in_process import compile_here
 from ted import nn
+from ted.cpu import ted_plan_memory
 from ted.cpu.ted_plan_memory import _Sharing
 from ted.errors import ExecutionError
 
@@ -77,6 +78,7 @@ def test_bits_are_those_of_buffers_apart(
     joined = ted.function(fn, target="cpu,threads=1")
     found, held = joined(*arrays), joined.compiled(*arrays).peak_bytes
     assert joined.memory(*arrays).peak_bytes == held
+    monkeypatch.setattr(ted_plan_memory, "_take_late", lambda block: None)
     for joining in ("join_maps", "join_types"):
         monkeypatch.setattr(_Sharing, joining, lambda self: None)
     apart = ted.function(fn, target="cpu,threads=1")
