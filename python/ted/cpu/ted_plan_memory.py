@@ -106,25 +106,21 @@ def _take_late(block: ir.Block) -> None:
     what nothing uses goes."""
     lifetimes = Lifetimes(block)
     for op in reversed(list(lifetimes.order)):
-        if op.name == _FILLS:
-            buffer = defining(root(op.operands[-1]), _TAKES)
-            if buffer is None or buffer.block != block:
-                continue
-            users = lifetimes.users(buffer.results[0])
+        if op.name == _FILLS and _is_made_in(block, root(op.operands[-1])):
+            users = lifetimes.users(root(op.operands[-1]))
             k = users.index(op)
             if len(users) > k + 1 and all(one.name == _FILLS for one in users[:k]):
                 op.move_before(users[k + 1])
-        elif op.name == _TAKES or (op.name in VIEWS and _is_of(op, block)):
+        elif op.name in (_TAKES, *VIEWS) and _is_made_in(block, root(op.results[0])):
             uses = list(op.results[0].uses)
-            if not uses:
+            if uses:
+                op.move_before(_first(uses, block))
+            else:
                 op.erase()
-                continue
-            op.move_before(_first(uses, block))
 
 
-def _is_of(view: ir.Operation, block: ir.Block) -> bool:
-    """Whether a view is of a buffer that is made in a block."""
-    maker = defining(root(view.results[0]), _TAKES)
+def _is_made_in(block: ir.Block, buffer: ir.Value) -> bool:
+    maker = defining(buffer, _TAKES)
     return maker is not None and maker.block == block
 
 
@@ -173,13 +169,9 @@ class _Sharing:
 
     def _may_join(self, old: ir.Value, new: ir.Value, op: ir.Operation) -> bool:
         is_result = self._is_entry and new.owner == self._block
-        if not self._is_own(old) or not (is_result or self._is_own(new)):
+        if not _is_made_in(self._block, old) or not (is_result or _is_made_in(self._block, new)):
             return False
         return self._lifetimes.users(old)[-1] == op == self._lifetimes.users(new)[0]
-
-    def _is_own(self, buffer: ir.Value) -> bool:
-        maker = defining(buffer, _TAKES)
-        return maker is not None and maker.block == self._block
 
     def _join(self, old: ir.Value, new: ir.Value) -> None:
         """Let both be the older buffer, or the memory of a result."""
