@@ -65,7 +65,7 @@ class _Step:
     def value(self, equation: StepEquation) -> int | None:
         """What an equation makes of its history; None for anything."""
         subdomain = during(equation, equation.subdomain, self.time)
-        if subdomain is None or not equation.begins or not _is_map(equation, subdomain):
+        if subdomain is None or not equation.begins or not equation.writes_all(subdomain):
             return None
         known = self._truths(equation, subdomain)
         value = subdomain.body.operations[len(subdomain.body.operations) - 1].operands[0]
@@ -121,18 +121,6 @@ class _Step:
         here, there = list(subdomain.write), list(read.subscripts)
         del here[self.body.times[equation.target]], there[self.body.times[source]]
         return here == there and shape_of(read.tensor) == shape_of(subdomain.inits[0])
-
-
-def _is_map(equation: StepEquation, subdomain: Subdomain) -> bool:
-    """Whether every element of the step is written."""
-    dims = [ir.AffineExpr.get_dim(k) for k in range(subdomain.rank)]
-    assert equation.timestamp is not None, "it has points in the step"
-    others = [e for k, e in enumerate(subdomain.write) if k != equation.timestamp.axis]
-    wanted = [d for k, d in enumerate(dims) if k != equation.timestamp.dim]
-    shape = [n for k, n in enumerate(shape_of(subdomain.inits[0])) if k != equation.timestamp.axis]
-    extents = [n for k, n in enumerate(subdomain.extents) if k != equation.timestamp.dim]
-    is_whole = others == wanted and shape == extents and not subdomain.domain
-    return is_whole and subdomain.combiner == "set" and len(subdomain.inits) == 1
 
 
 def emit_condition(slices: ir.Value) -> None:

@@ -53,6 +53,17 @@ class StepEquation:
         """Whether a history's newest slice is that of this step where the equation reads it."""
         return history in self.begun and not (self.updates and history == self.target)
 
+    def writes_all(self, subdomain: Subdomain) -> bool:
+        """Whether a part of it, in some steps, writes every element of their slices, as a map."""
+        assert self.timestamp is not None, "it has points in these steps"
+        axis, time, shape = self.timestamp.axis, self.timestamp.dim, shape_of(subdomain.inits[0])
+        write = [e for k, e in enumerate(subdomain.write) if k != axis]
+        dims = [ir.AffineExpr.get_dim(k) for k in range(subdomain.rank) if k != time]
+        extents = [n for k, n in enumerate(subdomain.extents) if k != time]
+        is_whole = write == dims and extents == [n for k, n in enumerate(shape) if k != axis]
+        is_map = subdomain.combiner == "set" and len(subdomain.inits) == 1
+        return is_map and is_whole and not subdomain.domain
+
     def on(self, copy: ir.Operation) -> StepEquation:
         """The same equation with the operands of a copy of its op."""
         operands, body = list(copy.operands), copy.regions[0].blocks[0]
@@ -163,11 +174,8 @@ class ScanBody:
         subdomain, timestamp = equation.subdomain, equation.timestamp
         if timestamp is None or timestamp.factor != 1 or not equation.begins:
             return False
-        dims = [ir.AffineExpr.get_dim(k) for k in range(subdomain.rank)]
-        shape = shape_of(self.inits[equation.target])
-        is_map = len(equation.op.results) == 1 and subdomain.combiner == "set"
-        is_all = not subdomain.domain and list(subdomain.write) == dims
-        if not (is_map and is_all and list(subdomain.extents) == list(shape)):
+        is_always = subdomain.extents[timestamp.dim] == self.steps
+        if not (is_always and equation.writes_all(subdomain)):
             return False
         pairs = zip(subdomain.reads, equation.sources, strict=False)
         own = [r for r, source in pairs if r is not None and source == equation.target]
