@@ -33,7 +33,7 @@ from ted.mlir.aliasing import whole
 from ted.mlir.locations import user_name
 from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type, shape_of
-from ted.mlir.storage import allocated, saved
+from ted.mlir.storage import allocated, is_dense, saved
 
 
 class Places:
@@ -217,10 +217,7 @@ class Places:
 
 def _front(memory: ir.Value, shape: Sequence[int]) -> ir.Value:
     """The first elements of dense memory, with a shape of their own."""
-    assert (
-        ir.MemRefType(memory.type).layout
-        == ir.MemRefType.get(shape_of(memory), element_type(memory)).layout
-    ), "what has a history in front lies nowhere inside of others"
+    assert is_dense(memory), "what has a history in front lies nowhere inside of others"
     kind = ir.MemRefType.get(list(shape), element_type(memory))
     strides = dense_strides(shape)
     return memref.ReinterpretCastOp(kind, memory, [], [], [], [0], list(shape), strides).result

@@ -9,7 +9,7 @@ subdomains of a block.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import field, replace
 from fractions import Fraction
 from math import prod
@@ -26,7 +26,7 @@ from ted.mlir.affine_ranges import value_range
 from ted.mlir.aliasing import whole
 from ted.mlir.queries import defining, is_inside
 from ted.mlir.scalars import constant, element_type, shape_of
-from ted.mlir.storage import empty, part
+from ted.mlir.storage import empty
 from ted.records import dataclass
 
 Hull: TypeAlias = "list[tuple[int, int]]"  # the least and the greatest subscript in each dim
@@ -55,7 +55,7 @@ class Paddings:
         assert windows is not None, "the guard says where the tensor is read"
         hulls = [value_range(e, extents) for e in read.subscripts]
         own = self.borders.get(read.tensor)
-        if own is not None and _has_zeros(own, windows, hulls, shape_of(read.tensor)):
+        if own is not None and _reaches(own, hulls) and windows == whole_hull(read.tensor):
             return _moved(read, _with_zeros(read.tensor, hulls, own), hulls, len(extents))
         key = (read.tensor, tuple(windows), tuple(hulls))
         if key not in self.made:
@@ -109,13 +109,12 @@ def _with_zeros(memory: ir.Value, hull: Hull, own: Hull) -> ir.Value:
     assert view is not None, "it lies inside of others"
     offsets = [low - least for (low, _), (least, _) in zip(hull, own, strict=True)]
     sizes = [high - low + 1 for low, high in hull]
-    return part(view.operands[0], offsets, sizes, [1] * len(sizes), range(len(sizes)))
+    return extract_slice(view.operands[0], offsets, sizes, [1] * len(sizes))
 
 
-def _has_zeros(own: Hull, windows: Hull, hulls: Hull, shape: Sequence[int]) -> bool:
-    """Whether zeros lie where a read wants some, and nowhere else."""
-    reaches = all(a <= low and high <= b for (low, high), (a, b) in zip(hulls, own, strict=True))
-    return reaches and windows == [(0, extent - 1) for extent in shape]
+def _reaches(own: Hull, hulls: Hull) -> bool:
+    """Whether there are zeros wherever a read wants some."""
+    return all(a <= low and high <= b for (low, high), (a, b) in zip(hulls, own, strict=True))
 
 
 def may_gather(read: Read, extents: tuple[int, ...]) -> bool:
@@ -149,12 +148,17 @@ def _used(read: Read) -> list[int]:
     return list(dict.fromkeys(dims))
 
 
+def whole_hull(tensor: ir.Value) -> Hull:
+    """The subscripts of all elements."""
+    return [(0, extent - 1) for extent in shape_of(tensor)]
+
+
 def subscript_windows(read: Read, guard: tuple[Constraint, ...]) -> list[tuple[int, int]] | None:
     """Per tensor dim, the range of subscripts that the constraints allow; None if they say more.
 
     The ranges are also inside the tensor, since a guard never lets a read leave it.
     """
-    windows = [(0, extent - 1) for extent in shape_of(read.tensor)]
+    windows = whole_hull(read.tensor)
     forms = [linear(e) for e in read.subscripts] if guard else []
     for constraint in guard:
         wanted = None if constraint.is_equality else linear(constraint.expr)

@@ -138,6 +138,12 @@ def split_dims(value: ir.Value, groups: ir.ArrayAttr, shape: Sequence[int]) -> i
     return tensor.ExpandShapeOp(made, value, groups, [], list(shape)).result
 
 
+def is_dense(memory: ir.Value) -> bool:
+    """Whether elements lie in their order, from the first one on, without gaps."""
+    kind = ir.MemRefType(memory.type)
+    return kind.affine_map == ir.AffineMap.get_identity(kind.rank)
+
+
 def _split_type(value: ir.Value, groups: ir.ArrayAttr, shape: Sequence[int]) -> ir.MemRefType:
     kind = ir.MemRefType(value.type)
     distances, begin = kind.get_strides_and_offset()
@@ -146,7 +152,7 @@ def _split_type(value: ir.Value, groups: ir.ArrayAttr, shape: Sequence[int]) -> 
         for dim in reversed([ir.IntegerAttr(k).value for k in ir.ArrayAttr(group)]):
             steps[dim] = distance
             distance *= shape[dim]
-    if kind.affine_map == ir.AffineMap.get_identity(len(distances)):
+    if is_dense(value):
         return ir.MemRefType.get(list(shape), kind.element_type)
     layout = ir.StridedLayoutAttr.get(begin, steps)
     return ir.MemRefType.get(list(shape), kind.element_type, layout)

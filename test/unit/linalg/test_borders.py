@@ -11,6 +11,11 @@ import torch
 
 import ted
 from ted import nn
+from ted.dialects import make_context
+from ted.linalg.borders import inside_of_zeros
+from ted.mlir import ir
+from ted.mlir.queries import functions, operations
+from ted.mlir.scalars import shape_of
 
 RNG = np.random.default_rng(0)
 ONE = "cpu,threads=1"
@@ -177,3 +182,33 @@ def test_a_training_step_of_convolutions_holds_one_copy_of_what_it_keeps() -> No
     # with zeros, and the slope by its operand. Results and copies of weights are small.
     most = 5 * padded + plain + padded + plain
     assert compiled.memory().peak_bytes <= most + 3 * 5 * weights[0].nbytes
+
+
+@pytest.mark.parametrize(
+    "hull", [[(-1, 3), (-2, 4)], [(0, 2), (-1, 4)], [(-2, 5), (0, 4)], [(-1, 2), (0, 4)]]
+)
+def test_every_element_around_is_filled_once(hull: list[tuple[int, int]]) -> None:
+    shape = [3, 5]
+    with make_context() as context, ir.Location.unknown():
+        module = ir.Module.parse("func.func @f() { return }", context)
+        (function,) = functions(module)
+        with ir.InsertionPoint.at_block_begin(function.entry_block):
+            inside = inside_of_zeros(hull, shape, ir.F32Type.get())
+        (around,) = operations(module.operation, "memref.alloc")
+        sizes = [high - low + 1 for low, high in hull]
+        assert shape_of(around.results[0]) == tuple(sizes)
+        filled = np.zeros(sizes, int)
+        for fill in operations(module.operation, "linalg.fill"):
+            filled[_slab(fill.operands[1])] += 1
+        filled[_slab(inside)] += 1
+        assert (filled == 1).all()
+        assert filled[_slab(inside)].shape == tuple(shape)
+
+
+def _slab(view: ir.Value) -> tuple[slice, ...]:
+    op = view.owner.operation
+    offsets, sizes = (
+        list(ir.DenseI64ArrayAttr(op.attributes[name]))
+        for name in ("static_offsets", "static_sizes")
+    )
+    return tuple(slice(a, a + n) for a, n in zip(offsets, sizes, strict=True))
