@@ -122,12 +122,11 @@ def _worth_fusing(
     stored = {*system.outputs}
     earlier: dict[Tensor, set[Tensor]] = {}  # of which histories a tensor reads other steps
     for group in recurrences:
-        readers = {e: t for t in group for e in t.equations}
+        readers, members = {e: t for t in group for e in t.equations}, set(group)
         stored |= {t for t in group if not _is_of_a_step(t, users[t], readers) or _is_choice(t)}
         for tensor in group:
-            pairs = [(e, r) for e in tensor.equations for r in reads(e) if r.attr.time is not None]
-            others = {r.attr for e, r in pairs if _is_of_another(e, r, readers)}
-            earlier[tensor] = others.intersection(group)
+            pairs = ((e, r) for e in tensor.equations for r in reads(e) if r.attr in members)
+            earlier[tensor] = {r.attr for e, r in pairs if _is_of_another(e, r, readers)}
     stored |= parts_of_histories(list(users), {t for group in recurrences for t in group})
     costs: dict[Tensor, Cost] = {}  # of what is fused, with what is fused into it
     carried: dict[Tensor, frozenset[int]] = {}  # dims in which it checks an index that is data
@@ -184,8 +183,9 @@ def _meeting(
     for tensor in reversed(list(users)):  # what reads it first
         reached = {ends.get(e, e) for e, _ in users[tensor]}
         is_one = len(reached) == 1 and all(_is_own_point(tensor, use) for use in users[tensor])
-        is_apart = _is_start(tensor) and any(e and sizes[e] > REPEATED_STEP for e in reached)
+        is_long = any(e and sizes[e] > REPEATED_STEP for e in reached)
         end = reached.pop() if is_one else None
+        is_apart = tensor in earlier and is_long and _is_start(tensor)
         is_apart |= any(end not in history.equations for history in earlier.get(tensor, ()))
         may_meet = end is not None and tensor in free and is_pointwise(tensor)
         if not is_apart and (may_meet or tensor in wanted):
@@ -201,8 +201,9 @@ def _meeting(
 
 
 def _is_start(tensor: Tensor) -> bool:
-    """Whether a tensor is what a step goes on from: in the first ones another than behind them."""
-    if tensor.time is None or not is_pointwise(tensor) or tensor.equations[0].body.op != "select":
+    """Whether a tensor of a recurrence is what a step goes on from: another one in the first step
+    than behind it."""
+    if not is_pointwise(tensor) or tensor.equations[0].body.op != "select":
         return False
     condition = tensor.equations[0].body.args[0]
     return not loads(condition) and dims_used(condition) <= set(tensor.time_dims)

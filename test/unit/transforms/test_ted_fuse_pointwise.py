@@ -8,7 +8,20 @@ from ted.ir import affine
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, whole
 from ted.ir.expressions import Expr
-from ted.ir.scalar import add, apply, dim, index, load, mod, mul, sub, weight
+from ted.ir.scalar import (
+    add,
+    apply,
+    compare,
+    const,
+    dim,
+    index,
+    load,
+    mod,
+    mul,
+    select,
+    sub,
+    weight,
+)
 from ted.transforms import ted_fuse_pointwise
 from ted.transforms.ted_fuse_pointwise import fuse_pointwise
 
@@ -235,3 +248,14 @@ def test_what_may_meet_is_measured_as_the_body_where_it_does(
     fused, _ = fuse_pointwise(system)
     assert [t for t in fused.tensors() if not t.is_input] == list(fused.outputs)
     assert total(fused) == total(system)
+
+
+def test_a_time_of_a_recurrence_that_is_gone_means_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ted_fuse_pointwise, "REPEATED_STEP", 0)
+    x = Tensor("x", (8,), FLOAT64)
+    body = select(compare("lt", index(0), dim(0)), load(x, HERE), const(1.0, FLOAT64))
+    start = tensor("start", body)
+    start.time = 0
+    last = tensor("last", mul(load(start, HERE), load(start, HERE)))
+    fused, _ = fuse_pointwise(System((x,), (last,)))
+    assert len(fused.tensors()) == 2
