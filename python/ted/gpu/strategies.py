@@ -114,13 +114,13 @@ def build(decisions: Sequence[Decision]) -> None:
 
     Raises: PassFailed when the host uses a value, not memory, that a kernel computes.
     """
+    block = decisions[0].site.op.block if decisions else ()  # some take their operation away
     done: set[ir.Operation] = set()
     for site, choice in ((d.site, d.choice) for d in decisions):
         forget(site.op)
         with ir.InsertionPoint(site.op), site.op.location:
             choice.row.emit(site, choice.plan)
         done.update(choice.row.removes(site, choice.plan))
-    block = decisions[0].site.op.block if decisions else ()
     for op in reversed([o.operation for o in block if o.operation in done]):
         _check_is_unused(op)
         op.erase()

@@ -126,6 +126,39 @@ def test_the_host_makes_the_buffers_of_a_loop_that_is_a_kernel() -> None:
         assert not operations(kernel, "memref.alloc")
 
 
+HOST_CONDITION_FIRST = """func.func @f(%c: i1, %x: memref<8x64xf32>, %y: memref<64xf32>) {
+  %begin = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %end = arith.constant 8 : index
+  scf.for %i = %begin to %end step %step {
+    scf.if %c {
+      scf.for %j = %begin to %end step %step {
+        %row = memref.subview %x[%j, 0] [1, 64] [1, 1]
+            : memref<8x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+        linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+            iterator_types = ["parallel"]}
+            ins(%row : memref<64xf32, strided<[1], offset: ?>>) outs(%y : memref<64xf32>) {
+        ^bb0(%a: f32, %b: f32):
+          %s = arith.addf %a, %b : f32
+          linalg.yield %s : f32
+        }
+      }
+    }
+  }
+  return
+}"""
+
+
+def test_a_loop_of_the_host_may_begin_with_a_condition() -> None:
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(HOST_CONDITION_FIRST)
+        found = {d.site.op.name for _, d in decisions(module) if d.choice.row.name == "host_loop"}
+        assert "scf.if" in found
+        run_pipeline(module, PIPELINE)
+        assert operations(module, "gpu.launch")
+        assert "linalg" not in str(module)
+
+
 def test_what_is_asked_for_is_taken_away_with_the_operation() -> None:
     with make_context(), ir.Location.unknown():
         module = programs()
@@ -209,7 +242,8 @@ OBEYED = {
     "a map for tiles": (turned, "transposed_tiles", '{name = "points"}'),
     "two rows a block": (softmax, "rows", '{name = "rows", teams = 2, threads = 32}'),
     "a block for a row": (softmax, "rows", '{name = "rows", teams = 1, threads = 64}'),
-    "a thread for a total": (lambda: totals(80), "prefix_scan", '{name = "loop_points"}'),
+    "a thread for a running total": (lambda: totals(80), "shared_time", '{name = "point_loop"}'),
+    "a thread for a total": (lambda: counted(400, 1), "prefix_scan", '{name = "loop_points"}'),
     "chains for copies": (lambda: counted(900, 5), "copies", '{name = "chains"}'),
     "owners for chains": (lambda: counted(400, 300), "chains", '{name = "owners"}'),
     "three owners": (lambda: counted(90, 50), "owners", '{name = "owners", parts = 3}'),
