@@ -30,7 +30,7 @@ from ted.cpu import ted_choose_loops
 from ted.gpu import strategies as gpu_strategies
 from ted.gpu import ted_choose_kernels
 from ted.linalg import kernel_strategies, ted_emit_kernels
-from ted.linalg.kernel_strategies import COLUMNS, PADDED, TOTALS
+from ted.linalg.kernel_strategies import COLUMNS, COMMON_POINTS, PADDED, TOTALS
 from ted.linalg.shared_rows import ALONE, ROWS
 from ted.linalg.strategies import CONTRACTION, PARTS, POINTS
 from ted.mlir import ir
@@ -122,12 +122,13 @@ class Wishes:
             row, known = choice.row.name, parameters(choice.plan)
             if fewer and row == ROWS:
                 self.write(op, GROUP, ROWS, {**known, "depth": max(1, known["depth"] - 1)})
-            elif row in (ROWS, COLUMNS, TOTALS) and self.now(0.3):
+            elif row in (ROWS, COLUMNS, COMMON_POINTS, TOTALS) and self.now(0.3):
                 self.write(op, GROUP, ALONE, {})
             elif row == PADDED and self.now(0.5):
                 self.write(op, GROUP, PADDED, {"size": self.value(known["size"])})
             elif self.now(RARE / 3):
-                self.write(op, GROUP, ROWS, {"group": self.random.choice([1, 1, 2, 3])})
+                rows = self.random.choice([ROWS, COMMON_POINTS])
+                self.write(op, GROUP, rows, {"group": self.random.choice([1, 1, 2, 3])})
             elif self.now(RARE / 3):
                 self.write(op, GROUP, self.random.choice([COLUMNS, PADDED, TOTALS]), {})
 

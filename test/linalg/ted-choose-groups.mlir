@@ -93,10 +93,10 @@ func.func @two_groups(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
   return %q, %r : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
-// What is computed at the same points has the same rows, too.
+// What is computed at the same points has the same rows, too, and needs no loop over them.
 // CHECK-LABEL: func.func @maps(
-// CHECK: ted.group = {depth = 1 : i64, group = 1 : i64, name = "common_rows"}
-// CHECK: ted.group = {depth = 1 : i64, group = 1 : i64, name = "common_rows"}
+// CHECK: ted.group = {group = 1 : i64, name = "common_points"}
+// CHECK: ted.group = {group = 1 : i64, name = "common_points"}
 func.func @maps(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %e = tensor.empty() : tensor<8x8xf32>
   %p = "ted.compute"(%x, %e) ({

@@ -192,6 +192,8 @@ class Candidates:
     last: dict[ir.Operation, int] = field(default_factory=dict)
     padded: dict[ir.Operation, Padded] = field(default_factory=dict)
     tested: set[ir.Operation] = field(default_factory=set)
+    # What a value is another name of, without its name in between.
+    names: dict[ir.Value, ir.Value] = field(default_factory=dict)
     taken: set[ir.Operation] = field(default_factory=set)
     # Why an equation whose result a group takes in did not join it.
     apart: dict[ir.Operation, str] = field(default_factory=dict)
@@ -200,7 +202,13 @@ class Candidates:
         order = [view.operation for view in self.block.operations]
         self.position = {op: k for k, op in enumerate(order)}
         for op in order:
-            if op.name != EQUATION or in_place(op.results[0]) is not None:
+            if op.name == "ted.stop_gradient":
+                self._name(op.results[0], op.operands[0])
+            if op.name != EQUATION:
+                continue
+            copy = in_place(op.results[0])
+            if copy is not None:
+                self._name(op.results[0], copy.source)
                 continue
             subdomain = without_unit_iterations(from_compute(op))
             self.equations[op] = subdomain
@@ -214,6 +222,9 @@ class Candidates:
                 self.rowless[op] = rows
             else:
                 self.depth[op], self.last[op] = rows
+
+    def _name(self, value: ir.Value, source: ir.Value) -> None:
+        self.names[value] = self.names.get(source, source)
 
     def producers(self, op: ir.Operation) -> set[int]:
         """Where the equations are whose results an equation uses."""
@@ -237,7 +248,7 @@ class Candidates:
             return "a condition is tested in front of its points"
         if any(defining(init_of(r), *_STARTS) is None and not goes_on(r) for r in op.results):
             return "it starts from a copy"
-        if _is_across(subdomain, self.cpu):
+        if is_across(subdomain, self.cpu):
             return "it reads or writes across rows, in tiles"
         last = self._leading(subdomain)
         write = short(subdomain.write, op.results[0])
@@ -389,7 +400,7 @@ def _is_dim(expr: ir.AffineExpr, dim: int) -> bool:
     return isinstance(expr, ir.AffineDimExpr) and expr.position == dim
 
 
-def _is_across(subdomain: Subdomain, cpu: Cpu) -> bool:
+def is_across(subdomain: Subdomain, cpu: Cpu) -> bool:
     """Whether a map is made in square tiles, as a read or its result lies across its rows."""
     if subdomain.reduction_dims or subdomain.rank < 2:
         return False

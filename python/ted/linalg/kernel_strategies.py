@@ -1,23 +1,25 @@
-"""The table of what equations do about rows: share a loop over them, have one alone, or none.
+"""The table of which equations are one kernel: they share a loop over rows, or their points.
 
 Before: a row maximum and a division by it, each over the whole matrix
 After: both with `ted.group = {name = "common_rows", group = 1, depth = 1}`, one kernel
 
-Which groups there are is found by `shared_rows.py`.
+Which groups there are is found by `shared_rows.py`, and of those that are left by
+`common_points.py`, when all others have their places.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import replace
 
 from ted.linalg.column_sums import Into, group_of_sum
+from ted.linalg.common_points import Points, common_points, why_no_map
 from ted.linalg.equation_groups import (
     SCAN,
     Candidates,
     EquationGroup,
-    init_of,
 )
+from ted.linalg.kernels import Kernel, inside_of
 from ted.linalg.padded_kernels import Blocks, Padded, padded_blocks, wrong_size
 from ted.linalg.rounded_totals import TotalBlocks, contractions_of, total_blocks
 from ted.linalg.shared_rows import ALONE, ROWS, Rows, shared_rows
@@ -39,22 +41,7 @@ from ted.mlir.strategies import (
 from ted.records import dataclass
 
 COLUMNS, PADDED, TOTALS = "column_sums", "padded_blocks", "totals_in_blocks"
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """Equations in order, and the loops around them: over blocks of the leading dims of all.
-
-    `blocks` has the points of a block in each such dim; one by itself has no loops. `totals` are
-    sums over the first dim, which each of its turns advances at its end. What is `inside` is read
-    by members, and sums, alone.
-    """
-
-    members: tuple[ir.Operation, ...]
-    blocks: tuple[int, ...] = ()
-    extents: tuple[int, ...] = ()
-    inside: tuple[ir.Value, ...] = field(default=(), repr=False)
-    totals: tuple[ir.Operation, ...] = ()
+COMMON_POINTS = "common_points"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +85,32 @@ def decide(block: ir.Block, cpu: Cpu, gpu: bool = False) -> Decisions:
     choices = [(site.op, choose(rows, site, GROUP)) for site in sites]
     alone = {op for op, choice in choices if choice.row.name == ALONE}
     padded = {op: found for op, found in table.padded.items() if op in alone}
-    return Decisions(choices, _kernels(table, choices, groups), padded)
+    kernels = _kernels(table, choices, groups)
+    return Decisions(choices, kernels, padded) if gpu else _joined(choices, kernels, padded, table)
+
+
+def _joined(
+    choices: Sequence[tuple[ir.Operation, Choice]], kernels: Sequence[Kernel],
+    padded: Mapping[ir.Operation, Padded], table: Candidates,
+) -> Decisions:  # fmt: skip
+    """What is decided, with maps over the same points in one kernel."""
+    maps: dict[ir.Operation, int | None] = {}
+    for op, choice in choices:
+        if choice.row == _COMMON_POINTS:
+            maps[op] = choice.plan.group
+        elif (COMMON_POINTS, _WAITS) in choice.declined:
+            maps[op] = None
+    joined, found = common_points(kernels, table, maps)
+    return Decisions([(op, _with_points(c, found.get(op))) for op, c in choices], joined, padded)
+
+
+def _with_points(choice: Choice, found: Points | str | None) -> Choice:
+    if found is None:
+        return choice
+    others = tuple(one for one in choice.declined if one[0] != COMMON_POINTS)
+    if isinstance(found, Points):
+        return Choice(_COMMON_POINTS, found, others)
+    return replace(choice, declined=(*others, (COMMON_POINTS, found)))
 
 
 def note(decisions: Decisions) -> None:
@@ -134,7 +146,7 @@ def _kernels(
             found.append(Kernel((op,), (choice.plan.size,), extents[:1]))
         elif choice.row.name == TOTALS:
             members = sorted([op, *contractions_of(op, table)], key=table.position.__getitem__)
-            inside = _inside(members, table)
+            inside = inside_of(members, table)
             found.append(Kernel(tuple(members), choice.plan.sizes, extents, inside))
     with_others = {op for kernel in found for op in (*kernel.members, *kernel.totals)}
     found += [Kernel((op,)) for op, _ in choices if op not in with_others]
@@ -146,22 +158,8 @@ def _of_group(group: EquationGroup, sums: list[ir.Operation], table: Candidates)
     members = sorted(group.members, key=table.position.__getitem__)
     extents = table.equations[members[-1]].extents[: group.depth]
     # Of more dims than the first a sum reads all that a turn of it has made.
-    inside = _inside(members, table, sums if group.depth == 1 else [])
+    inside = inside_of(members, table, sums if group.depth == 1 else [])
     return Kernel(tuple(members), (1,) * group.depth, extents, inside, tuple(sums))
-
-
-def _inside(
-    members: list[ir.Operation], table: Candidates, sums: Sequence[ir.Operation] = ()
-) -> tuple[ir.Value, ...]:  # fmt: skip
-    """What only members, and sums, read, with all that goes on in its memory."""
-    found: list[ir.Value] = []
-    for op in reversed(members):
-        for result in op.results:
-            users = [user for user in table.users(result) if user not in sums]
-            after = [r for u in users if u in members for r in u.results if init_of(r) == result]
-            if all(u in members for u in users) and all(r in found for r in after):
-                found.append(result)
-    return tuple(found)
 
 
 def _padded(site: Site) -> Blocks | Declined:
@@ -184,6 +182,14 @@ def _totals(site: Site) -> TotalBlocks | Declined:
     return total_blocks(site.op, site.table)
 
 
+def _points(site: Site) -> Points | Declined:
+    """What asks for a group has its number; the others wait until all kernels are known."""
+    why = why_no_map(site.op, site.table)
+    return Declined(why) if why is not None else Declined(_WAITS, Points(0))
+
+
+_WAITS = "other kernels have their places first"
+_COMMON_POINTS = Strategy(COMMON_POINTS, _points, lambda *_: None)
 TABLE = (
     Strategy(ROWS, lambda site: site.found, lambda *_: None),
     Strategy(COLUMNS, _column_sums, lambda *_: None, check=_wrong_group),
@@ -194,6 +200,7 @@ TABLE = (
         lambda *_: None,
         check=lambda *_: "its numbers follow from the operands",
     ),
+    _COMMON_POINTS,
     Strategy(ALONE, lambda _: Plain(), lambda *_: None),
 )
 # Blocks and sums over rows are what caches of a CPU want.

@@ -24,7 +24,7 @@ from ted.linalg.equation_groups import (
 )
 from ted.linalg.generics import filled
 from ted.linalg.kernel_proofs import is_at_row
-from ted.linalg.kernel_strategies import Kernel
+from ted.linalg.kernels import Kernel
 from ted.linalg.padding import Hull
 from ted.linalg.subdomain import Read, Start, from_compute
 from ted.linalg.unit_dims import collapse, expand, reshaped, without_unit_iterations
@@ -274,11 +274,7 @@ def _is_read_before(
         users = [top_of(use.owner.operation, places.block) for use in argument.uses]
         others = [r for k, r in enumerate(places.results) if k != result]
         return argument not in others and all(u.name != "ted.stop_gradient" for u in users)
-    order = {
-        op: (k, kernel)
-        for k, kernel in enumerate(kernels)
-        for op in (*kernel.members, *kernel.totals)
-    }
+    order = {op: (k, kernel) for k, kernel in enumerate(kernels) for op in kernel.equations}
     writer = defining(first)
     if writer is None or writer not in order or writer.name == SCAN:
         return False
@@ -302,8 +298,8 @@ def _is_before(
     read = subdomain.reads[use.operand_number]
     if read is None:
         return True
-    if reader == writer:
-        inits = list(reader.operands)[len(subdomain.reads) :]
+    if reader == writer or kernel.is_of_points:
+        inits = map(init_of, writer.results)
         is_kept = all(i == read.tensor or defining(i, "tensor.empty") is not None for i in inits)
         return is_kept and (
             not subdomain.reduction_dims and not subdomain.domain and not read.guard

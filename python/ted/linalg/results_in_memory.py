@@ -25,13 +25,12 @@ def check_results(function: func.FuncOp, end: ir.Operation, step: str) -> None:
             )
 
 
-def taken_over(function: func.FuncOp) -> dict[int, int]:
+def taken_over(function: ir.OpView) -> dict[int, int]:
     """For each argument that is no memory of its own the result whose memory it is."""
     attributes = function.operation.attributes
     if IN_PLACE not in attributes:
         return {}
     pairs = list(ir.DenseI64ArrayAttr(attributes[IN_PLACE]))
-    del attributes[IN_PLACE]
     return dict(zip(pairs[::2], pairs[1::2], strict=True))
 
 
@@ -44,5 +43,6 @@ def set_type(function: func.FuncOp) -> None:
     attributes["arg_attrs"] = ir.ArrayAttr.get(
         [noalias if isinstance(kind, ir.MemRefType) else nothing for kind in kinds]
     )
-    if "res_attrs" in attributes:
-        del attributes["res_attrs"]
+    for gone in ("res_attrs", IN_PLACE):
+        if gone in attributes:
+            del attributes[gone]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
+from ted.linalg.common_points import why_no_map
 from ted.linalg.equation_groups import (
     Candidates,
     EquationGroup,
@@ -56,13 +57,18 @@ def shared_rows(
         group = grow(op, table)
         if is_single(group, table):
             reasons.update((m, _why_alone(m, table)) for m in group.members)
-        elif table.gpu and is_map(group, table):
+        elif is_map(group, table) and (table.gpu or _is_of_points(group, table)):
             reasons.update(dict.fromkeys(group.members, "what shares its rows shares its points"))
         else:
             groups[next(numbers)] = group
     places = {op: Rows(k, group.depth) for k, group in groups.items() for op in group.members}
     found = [places[op] if op in places else Declined(reasons[op]) for op in equations]
     return groups, found
+
+
+def _is_of_points(group: EquationGroup, table: Candidates) -> bool:
+    """Whether a kernel may compute all members at each of their points."""
+    return all(why_no_map(op, table) is None for op in group.members)
 
 
 def _asked_groups(

@@ -16,9 +16,11 @@ from ted.linalg.borders import hulls_of
 from ted.linalg.branches import lower_with_branches
 from ted.linalg.equation_groups import EQUATION, SCAN, read_inside, short, short_shape, top_of
 from ted.linalg.generics import filled
+from ted.linalg.joined_maps import joined
 from ted.linalg.kernel_proofs import check_reads, check_steps, is_at_row
-from ted.linalg.kernel_strategies import Kernel, decide, erase
+from ted.linalg.kernel_strategies import decide, erase
 from ted.linalg.kernel_totals import begun_total, end_total, row_of, total_at_row
+from ted.linalg.kernels import Kernel
 from ted.linalg.leaving import declare_condition
 from ted.linalg.loops import PARALLEL, TOTAL
 from ted.linalg.memory_places import Places, take_over
@@ -127,10 +129,12 @@ class _Emission:
         copies = places.give(outs)
         take_over(places, taken, outs, self.kernels)
         for kernel in self.kernels:
-            last = kernel.members[-1]
-            with ir.InsertionPoint(last), last.location:
-                if last in self.scans:
-                    self._scan(*self.scans[last])
+            place = kernel.place
+            with ir.InsertionPoint(place), place.location:
+                if place in self.scans:
+                    self._scan(*self.scans[place])
+                elif kernel.is_of_points:
+                    self._points(kernel)
                 else:
                     self._kernel(kernel)
         with ir.InsertionPoint(self.end), self.end.location:
@@ -183,6 +187,20 @@ class _Emission:
                     lower_equation(self._on_memory(op), self.paddings)
                 else:
                     lower_with_branches(op, self.paddings, self._on_memory)
+
+    def _points(self, kernel: Kernel) -> None:
+        """Maps over the same points, which are one equation with their results."""
+        op, results = joined(kernel)
+        for result in results:
+            check_is_static(result)
+            with result.location:
+                self.places.begin(result)
+        self._depth = 0
+        self._written = self._whole(kernel.members)
+        self.paddings.forget(self._written)
+        with op.location:
+            lower_equation(self._on_memory(op, results=results), self.paddings)
+        op.erase()  # it may stand in front of what it uses
 
     def _whole(self, members: Sequence[ir.Operation]) -> dict[ir.Value, ir.Value | None]:
         """The memory that equations write, but for that of a turn alone: the view by which it is
@@ -312,8 +330,13 @@ class _Emission:
         )  # fmt: skip
         return replace(subdomain, write=(*own, *subdomain.write), reads=reads)
 
-    def _on_memory(self, op: ir.Operation, rows: Sequence[int] | None = None) -> Subdomain:
-        """An equation of memory without unit dims; loops count its `rows`, or its first dims."""
+    def _on_memory(
+        self, op: ir.Operation, rows: Sequence[int] | None = None,
+        results: Sequence[ir.Value] | None = None,
+    ) -> Subdomain:  # fmt: skip
+        """An equation of memory without unit dims; loops count its `rows`, or its first dims.
+        `results` are those whose memory it writes, if not its own."""
+        results = list(op.results) if results is None else results
         places = self.places
         at_data: list[ir.Value] = []
         for inner in (view.operation for view in op.regions[0].blocks[0].operations):
@@ -322,17 +345,17 @@ class _Emission:
                     inner.operands[k] = places.in_full(value)
                     at_data.append(places.of(value))
         subdomain = from_compute(op)
-        starts: list[Start | None] = [places.starts[r] for r in op.results]
-        shape = shape_of(op.results[0])
+        starts: list[Start | None] = [places.starts[r] for r in results]
+        shape = shape_of(results[0])
         if subdomain.is_empty or 0 in shape:
-            inits = tuple(map(places.write, op.results))
+            inits = tuple(map(places.write, results))
             return replace(subdomain, inits=inits, starts=tuple(starts))
         write = tuple(e for e, n in zip(subdomain.write, shape, strict=True) if n != 1)
         on_memory = replace(
             subdomain,
             reads=tuple(r and places.read(r) for r in subdomain.reads),
             write=write,
-            inits=tuple(map(places.write, op.results)),
+            inits=tuple(map(places.write, results)),
             starts=tuple(starts),
         )
         short = without_unit_iterations(on_memory)

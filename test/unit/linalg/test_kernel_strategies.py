@@ -71,7 +71,7 @@ REASONS = {
     ROWS: {
         "group": set(),
         "two_groups": set(),
-        "maps": set(),
+        "maps": {"what shares its rows shares its points"},
         "rows_of_two_dims": set(),
         "unit_dims": set(),
         "goes_on": set(),
@@ -216,7 +216,9 @@ def test_a_gpu_obeys_and_is_right(case: str, monkeypatch: pytest.MonkeyPatch) ->
         is_softmax([y.numpy() for y in found])
 
 
-FIRST_ROWS = "name is one of common_rows, column_sums, padded_blocks, totals_in_blocks, alone"
+FIRST_ROWS = (
+    "name is one of common_rows, column_sums, padded_blocks, totals_in_blocks, common_points, alone"
+)
 ALL_REFUSED = {
     **REFUSED,
     "no row": ({"max": '{name = "rows"}'}, f"{FIRST_ROWS}, got rows"),

@@ -18,11 +18,12 @@ func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32>
 }"""
 
 
-def test_arguments_are_taken_over_once() -> None:
+def test_arguments_are_taken_over_until_the_type_says_so() -> None:
     with make_context():
         module = ir.Module.parse(TAKEN)
         (function,) = functions(module)
-        assert taken_over(function) == {1: 0}
+        assert taken_over(function) == taken_over(function) == {1: 0}
+        set_type(function)
         assert IN_PLACE not in function.operation.attributes
         assert taken_over(function) == {}
 
