@@ -151,14 +151,14 @@ def write_at(
     return [read.tensor for read in reads], reads[0].subscripts
 
 
-def with_counters(subdomain: Subdomain, at: Sequence[ir.Value]) -> Subdomain:
-    """The subdomain, in whose body values stand for the leading dims that it counts: in a copy."""
-    if not any(dim < len(at) for dim in _counted(subdomain).values()):
+def with_counters(subdomain: Subdomain, at: Mapping[int, ir.Value]) -> Subdomain:
+    """The subdomain, in whose body values stand for dims that it counts: in a copy."""
+    if not any(dim in at for dim in _counted(subdomain).values()):
         return subdomain
     copy = subdomain.body.owner.operation.clone().operation
     own = replace(subdomain, body=copy.regions[0].blocks[0])
     for op, dim in _counted(own).items():
-        if dim < len(at):
+        if dim in at:
             op.results[0].replace_all_uses_with(at[dim])
             op.erase()
     return own

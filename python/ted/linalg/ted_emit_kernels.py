@@ -279,11 +279,9 @@ class _Emission:
         def turn(now: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
             self._loops(kernel, {}, [*at, now])
             for op, total in totals.items():
-                with op.location:
-                    lower_equation(
-                        total_at_row(self._on_memory(op, [row_of(op)]), total, now),
-                        Paddings(scattered=True),
-                    )
+                row = row_of(op)
+                whole = with_counters(self._on_memory(op, [row]), {row: now})
+                _lower(op, total_at_row(whole, total, now), Paddings(scattered=True))
             return carried
 
         blocks = kernel.extents[len(at)] // kernel.blocks[len(at)]
@@ -301,14 +299,11 @@ class _Emission:
         for op in kernel.members:
             with op.location:
                 subdomain = self._at_block(op, kernel, at)
-                lower_equation(subdomain, paddings)
-            copy = subdomain.body.owner.operation
-            if copy != op:
-                copy.erase()
+            _lower(op, subdomain, paddings)
 
     def _at_block(self, op: ir.Operation, kernel: Kernel, at: Sequence[ir.Value]) -> Subdomain:
         """An equation in a block."""
-        whole, sizes = with_counters(self._on_memory(op), at), kernel.blocks
+        whole, sizes = with_counters(self._on_memory(op), dict(enumerate(at))), kernel.blocks
         kept = sum(size > 1 for size in sizes)
         if kept or any(self.places.rows[result] for result in op.results):
             write = whole.write[len(at) :]
@@ -362,6 +357,15 @@ class _Emission:
         rows = range(self._depth) if rows is None else rows
         check_reads(short, at_data, self._written, rows)
         return short
+
+
+def _lower(op: ir.Operation, subdomain: Subdomain, paddings: Paddings) -> None:
+    """An equation in a turn, whose body may be a copy of its own."""
+    with op.location:
+        lower_equation(subdomain, paddings)
+    copy = subdomain.body.owner.operation
+    if copy != op:
+        copy.erase()
 
 
 def _block(memory: ir.Value, sizes: Sequence[int], at: Sequence[ir.Value]) -> ir.Value:

@@ -133,6 +133,22 @@ def test_a_sum_joins_the_loop_behind_it_that_reads_the_rows_again() -> None:
         np.testing.assert_allclose(given, want, rtol=1e-10)
 
 
+@pytest.mark.parametrize("number", [lambda i, j: i * i - j, lambda i, j: (i + j) // 3])
+def test_terms_may_count_their_row(number: Any) -> None:
+    x = ted.placeholder((40, 24), "float64", name="x")
+    i = ted.reduce_axis(40, name="i")
+    s = ted.compute((24,), lambda j: ted.sum(x[i, j] * ted.cast(number(i, j), "float64"), i))
+    f = ted.compile([x], [normed(x), s])
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(f.ir("buffers"))
+        loops = operations(module, "scf.for")
+        assert [any(is_inside(op, loop) for loop in loops) for op in sums_of(module)] == [True]
+    a, (k, j) = np.random.default_rng(4).normal(size=(40, 24)), np.ogrid[:40, :24]
+    expected = a / (a * a).sum(1, keepdims=True), (a * number(k, j)).sum(0)
+    for given, want in zip(f(a), expected, strict=True):
+        np.testing.assert_allclose(given, want, rtol=1e-10)
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_totals_of_short_types_are_rounded_once(dtype: str) -> None:
     """300 rows of ones and less: rounded at each row, a sum of bf16 would end at 256."""
