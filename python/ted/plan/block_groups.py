@@ -24,7 +24,6 @@ from ted.ir.equations import (
     recurrent_tensors,
 )
 from ted.ir.expressions import Expr
-from ted.ir.graphs import finished
 from ted.ir.scalar import dim
 from ted.records import dataclass
 
@@ -62,7 +61,10 @@ class Graph:
         self.taken = frozenset(t for unit in units for t in unit)
         order = components(system.outputs, units)
         self.unit = {t: tuple(unit) for unit in order for t in unit}
-        self._place = {t: k for k, t in enumerate(self.unit)}
+        self._order = list(self.unit)
+        self._place = {t: k for k, t in enumerate(self._order)}
+        self._before = self._reached(order, operands)
+        self._after = self._reached(reversed(order), self.readers.__getitem__)
         self.recurrent = recurrent_tensors(system.outputs)
 
     def is_inside(self, tensor: Tensor, group: Group) -> bool:
@@ -76,23 +78,32 @@ class Graph:
 
     def between(self, members: Collection[Tensor]) -> list[Tensor]:
         """What reads some of these, and is read by some, be it through others, in order."""
-        places = [self._place[t] for t in members]
-        first, last = min(places), max(places)
-        after = self._reached(members, lambda t: self.readers[t], first, last)
-        before = self._reached(members, operands, first, last)
-        return sorted((after & before).difference(members), key=self._place.__getitem__)
+        known = after = before = 0
+        for member in members:
+            known |= 1 << self._place[member]
+            after |= self._after[member]
+            before |= self._before[member]
+        return self._of_places(after & before & ~known)
 
     def _reached(
-        self, members: Iterable[Tensor], follow: Callable[[Tensor], Iterable[Tensor]],
-        first: int, last: int,
-    ) -> set[Tensor]:  # fmt: skip
-        """What some tensors lead to, as far as it has a place from the first to the last."""
+        self, units: Iterable[Sequence[Tensor]], follow: Callable[[Tensor], Iterable[Tensor]]
+    ) -> dict[Tensor, int]:
+        """The places of all that each tensor leads to, as bits; units come behind what they do."""
+        found: dict[Tensor, int] = {}
+        for unit in units:  # a loop is one node
+            bits = 0
+            for target in (o for t in unit for o in follow(t)):
+                bits |= 1 << self._place[target] | found.get(target, 0)
+            found.update(dict.fromkeys(unit, bits))
+        return found
 
-        def of_unit(tensor: Tensor) -> list[Tensor]:  # a loop is one node
-            found = [o for t in self.unit[tensor] for o in follow(t)]
-            return [o for o in found if first <= self._place[o] <= last]
-
-        return {*finished(members, of_unit)}
+    def _of_places(self, bits: int) -> list[Tensor]:
+        found: list[Tensor] = []
+        while bits:
+            lowest = bits & -bits
+            found.append(self._order[lowest.bit_length() - 1])
+            bits ^= lowest
+        return found
 
 
 def grown(graph: Graph, seed: Tensor, along: int, *, reads_totals: bool = False) -> Group:

@@ -8,8 +8,9 @@ So each tensor is in a loop with what is added up before, and none is whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from ted.ir.equations import (
     Equation,
@@ -26,6 +27,7 @@ from ted.plan.block_groups import Apart, Graph, Group, grown
 from ted.records import dataclass
 from ted.transforms.live_memory import work
 
+Units: TypeAlias = Sequence[Sequence[Tensor]]  # what reads each other, operands first
 MOST = 64  # copies that are made for one tensor
 
 
@@ -56,7 +58,8 @@ def with_repeated_rows(system: System, bounds: Bounds) -> System:
     """The system in which a loop over rows of large tensors reads no total of its own."""
     for _ in range(SEEDS):
         graph, seeds = graph_of(system, bounds), seeds_of(system, bounds)
-        found = (r for t in seeds if (r := _best(system, graph, t)) is not None)
+        units = components(system.outputs, system.together) if seeds else []
+        found = (r for t in seeds if (r := _best(units, graph, t)) is not None)
         repeats = next(found, None)
         if repeats is None:
             break
@@ -67,19 +70,19 @@ def with_repeated_rows(system: System, bounds: Bounds) -> System:
     return system
 
 
-def _best(system: System, graph: Graph, seed: Tensor) -> Repeats | None:
+def _best(units: Units, graph: Graph, seed: Tensor) -> Repeats | None:
     """The loops along the dim that leaves least whole; None where one is enough, or none can be."""
-    found = [r for along in range(len(seed.shape)) if (r := _repeats(system, graph, seed, along))]
+    found = [r for along in range(len(seed.shape)) if (r := _repeats(units, graph, seed, along))]
     best = max(found, key=lambda r: (r.saved, -r.work), default=None)
     return best if best is not None and 0 < len(best.copied) <= MOST else None
 
 
-def _repeats(system: System, graph: Graph, seed: Tensor, along: int) -> Repeats | None:
+def _repeats(units: Units, graph: Graph, seed: Tensor, along: int) -> Repeats | None:
     try:
         group = grown(graph, seed, along, reads_totals=True)
     except Apart:
         return None
-    level = _levels(system, group)
+    level = _levels(units, group)
     held = held_of(graph, group)
     loops: dict[Tensor, tuple[int, ...]] = {}
     for tensor in reversed([t for t in level if t in held]):
@@ -90,10 +93,10 @@ def _repeats(system: System, graph: Graph, seed: Tensor, along: int) -> Repeats 
     return Repeats(rows - rows // group.extent, loops, level)
 
 
-def _levels(system: System, group: Group) -> dict[Tensor, int]:
+def _levels(units: Units, group: Group) -> dict[Tensor, int]:
     """How many loops are over before each tensor can be made, operands first."""
     level: dict[Tensor, int] = {}
-    for unit in components(system.outputs, system.together):
+    for unit in units:
         least = max((_after(o, t, group, level) for t in unit for o in operands(t)), default=0)
         level.update(dict.fromkeys(unit, least))
     return level
