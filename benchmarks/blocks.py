@@ -2,6 +2,7 @@
 
     python benchmarks/blocks.py [--only attention] [--rounds 7] [--small] [--threads 2]
     python benchmarks/blocks.py --limited [--only attention] [--rounds 3]
+    python benchmarks/blocks.py --drawn 7 [--rounds 3]
 
 Both versions are compiled in this process and called in turn: medians of milliseconds, of CPU time
 on one thread, else of the wall clock, the median of ratios with their quartiles, and MiB of results
@@ -10,6 +11,7 @@ What the large tensors of a program become by cost is printed behind it.
 
 With `--limited` the programs are larger ones, and the second version may hold no more than 1.25
 times the results, and one second cache: `memory_limit=`. What that is, and what it holds, is said.
+With `--drawn` they are ten reductions of computed products (`drawn_reductions.py`) by a seed.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from drawn_reductions import drawn, names_of
 from timing import environment, rounds
 
 import ted
@@ -198,16 +201,17 @@ def row(name: str, count: int, least: int, threads: int) -> None:
     compare(name, arrays, versions, count, threads)
 
 
-def limited_row(name: str, count: int, threads: int) -> None:
+def limited_row(
+    name: str, function: Callable[..., Any], arrays: list[np.ndarray], count: int, threads: int
+) -> None:
     """Print what a program takes that may hold little more than its results."""
-    function, arrays = LARGE[name]
     stored = compiled(function, arrays, loops=False)
     results = sum(r.nbytes for r in ted.tree.leaves(stored[0](*arrays)))
     limit = int(1.25 * results) + stored[0].options.machine.second_cache.size
     try:
         loops = compiled(function, arrays, loops=True, limit=limit)
     except CompileError as error:
-        print(f"{name:46} {limit / 2**20:7.1f} MiB at most: {error}")
+        print(f"{name:62} {limit / 2**20:7.1f} MiB at most: {error}")
         return
     compare(f"{name}, {limit / 2**20:.1f} MiB", arrays, [stored, loops], count, threads)
 
@@ -223,7 +227,7 @@ def compare(
     old, new = (statistics.median(column) * 1e3 for column in times)
     held = [peak / 2**20 for _, peak, _ in versions]
     print(
-        f"{name:46} {old:7.1f} -> {new:7.1f} ms, {ratio:.2f} [{low:.2f}, {high:.2f}]  "
+        f"{name:62} {old:7.1f} -> {new:7.1f} ms, {ratio:.2f} [{low:.2f}, {high:.2f}]  "
         f"{held[0]:7.1f} -> {held[1]:6.1f} MiB"
     )
     for line in versions[1][2].splitlines():
@@ -239,18 +243,23 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--limited", action="store_true")
+    parser.add_argument("--drawn", type=int, metavar="SEED")
     options = parser.parse_args()
     os.environ["TED_CACHE_DIR"] = ""
     ted.set_num_threads(options.threads)
     least = block_choices.FAR_CACHE if options.small else block_choices.WHOLE
     print(f"{environment('ted')}: {options.threads} of ted")
-    for name in LARGE if options.limited else PROGRAMS:
+    programs = LARGE if options.limited else PROGRAMS
+    if options.drawn is not None:
+        names = names_of(ted, ted.nn)
+        programs = {d.label: (d.program(names), d.arrays) for d in drawn(options.drawn)}
+    for name, (function, arrays) in programs.items():
         if options.only not in name:
             continue
-        if options.limited:
-            limited_row(name, options.rounds, options.threads)
-        else:
+        if programs is PROGRAMS:
             row(name, options.rounds, least, options.threads)
+        else:
+            limited_row(name, function, arrays, options.rounds, options.threads)
 
 
 if __name__ == "__main__":
