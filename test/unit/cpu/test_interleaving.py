@@ -62,7 +62,8 @@ func.func @main(%A: tensor<6x5xf32>, %B: tensor<5x{count}xf32>, %C: {whole}) -> 
     shapes = ((6, 5), (5, count), (6, length))
     a, b, c = (rng.uniform(-1, 1, shape).astype(np.float32) for shape in shapes)
     expected = c.copy()
-    expected[:, ::stride] += a @ b
+    # Not `a @ b`: its library computes with what lies behind few columns, and NumPy warns of that.
+    expected[:, ::stride] += np.einsum("ik,kj->ij", a, b)
     result = run(source, (a, b, c), np.zeros_like(c), cpu)
     np.testing.assert_allclose(result, expected, atol=1e-5)
     between = np.arange(length) % stride != 0
