@@ -10,11 +10,19 @@ between needs it, and no temporary of some size lives longer for it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from math import prod
 from typing import NamedTuple
 
-from ted.linalg.equation_groups import Candidates, init_of, is_across, is_init, read_inside
+from ted.linalg.equation_groups import (
+    Candidates,
+    captured,
+    init_of,
+    is_across,
+    is_init,
+    read_inside,
+)
 from ted.linalg.kernels import Kernel, inside_of
 from ted.linalg.results_in_memory import taken_over
 from ted.linalg.strategies import is_of_boxes
@@ -24,11 +32,16 @@ from ted.mlir.scalars import shape_of
 from ted.mlir.strategies import ATTRIBUTE, FORM, GROUP, refused
 from ted.records import dataclass
 
-MOST_TENSORS = 16  # that a kernel reads and writes, unless of few points: streams of memory
+MOST_TENSORS = 16  # that a kernel reads and stores: streams of memory
+MOST_SMALL = 64  # the same of few points, which are in the first cache
 MOST_OPERATIONS = 400  # of a body
 MOST_TRIED = 16  # kernels over the same points, the last ones
 FEW = 64  # points, which take less time than to begin with them
 LIGHT = 1 << 10  # points of what may stand between, as it moves little memory
+
+
+_NOTHING = "nothing over its points has anything in common with it"
+_TOO_MUCH = "a loop has so many operations, and reads and stores so many tensors"
 
 
 @dataclass(frozen=True)
@@ -65,13 +78,32 @@ class _Map:
         return self.op.attributes["extents"], self.write, tuple(shape_of(self.result))
 
 
+@dataclass(frozen=True, eq=False)
+class _Maps:
+    """A kernel of maps in order: what it reads that others make, and makes that others read."""
+
+    members: tuple[_Map, ...]
+    reads: frozenset[_Read]
+    results: frozenset[ir.Value]
+    stored: frozenset[ir.Value]
+    operations: int
+
+    @property
+    def ops(self) -> set[ir.Operation]:
+        return {m.op for m in self.members}
+
+
 class _Pair(NamedTuple):
     """Two kernels of maps, and where they are in the order."""
 
-    first: Sequence[_Map]
-    last: Sequence[_Map]
-    here: int
-    now: int
+    first: _Maps
+    last: _Maps
+    first_at: int
+    last_at: int
+
+    @property
+    def ops(self) -> set[ir.Operation]:
+        return self.first.ops | self.last.ops
 
 
 def why_no_map(op: ir.Operation, table: Candidates) -> str | None:
@@ -114,12 +146,14 @@ def common_points(
             asked.setdefault(number, []).append(op)
     found: dict[ir.Operation, Points | str] = {}
     for number, members in asked.items():
+        if number < 1:
+            raise refused(members[0], f"group = NUMBER is 1 or more, got {number}", GROUP)
         order.join_all(members)
         found.update(dict.fromkeys(members, Points(number)))
-    free = [op for op, number in maps.items() if number is None]
-    found.update((op, order.join(op)) for op in free)
+    free = {op for op, number in maps.items() if number is None}
+    found.update((op, order.join(op)) for op in maps if op in free)
     numbers = (k for k in count(1) if k not in asked)
-    joined = [kernel for kernel in order.kernels if kernel is not None]
+    joined = order.finished()
     for kernel in joined:
         if kernel.is_of_points and kernel.members[0] in free:
             found.update(dict.fromkeys(kernel.members, Points(next(numbers))))
@@ -133,8 +167,8 @@ class _Order:
         self.table = table
         self.kernels: list[Kernel | None] = list(kernels)
         self._at = {op: k for k, kernel in enumerate(kernels) for op in kernel.equations}
-        self._maps: dict[ir.Operation, _Map] = {}
-        self._last: dict[object, list[ir.Operation]] = {}  # by boxes, a member of each kernel
+        self._maps: dict[int, _Maps] = {}  # by their place
+        self._last: dict[object, dict[ir.Operation, None]] = {}  # a member of each kernel of a box
         self._readers: dict[ir.Value, set[ir.Operation]] = {}
         for op in self._at:
             for value in self._used(op):
@@ -142,6 +176,10 @@ class _Order:
         end = table.block.operations[len(table.block.operations) - 1]
         self._results = {self._named(v) for v in end.operands}
         self._taken = dict(self._taken_over(end))
+        self._touched: dict[ir.Operation, set[ir.Value]] = {}  # arguments that results take
+        for argument, maker in self._taken.items():
+            for op in (maker, *self._readers.get(argument, ())):
+                self._touched.setdefault(op, set()).add(argument)
 
     def _taken_over(self, end: ir.OpView) -> Iterator[tuple[ir.Value, ir.Operation]]:
         """The arguments that are memory of results, and what makes these."""
@@ -149,6 +187,14 @@ class _Order:
             maker = defining(self._named(end.operands[result]))
             if maker is not None and maker in self._at:
                 yield self.table.block.arguments[argument], maker
+
+    def finished(self) -> list[Kernel]:
+        """The kernels that there are now."""
+        found = [kernel for kernel in self.kernels if kernel is not None]
+        return [
+            replace(k, inside=inside_of(k.members, self.table)) if k.is_of_points else k
+            for k in found
+        ]
 
     def join_all(self, members: Sequence[ir.Operation]) -> None:
         """Join what is asked for.
@@ -165,119 +211,166 @@ class _Order:
 
     def join(self, op: ir.Operation) -> str:
         """Join a map with what is before it, the last ones first; or why with none."""
-        why = "nothing over its points has anything in common with it"
-        last = self._last.setdefault(self._map(op).box, [])
-        for other in reversed(last[-MOST_TRIED:]):
+        why = _NOTHING
+        (this,) = self._of(self._at[op]).members
+        last = self._last.setdefault(this.box, {})
+        for other in list(last)[: -MOST_TRIED - 1 : -1]:
             broken = self._join(other, op)
             if broken is None:
-                last.remove(other)
-            why = broken or why
-        last.append(op)
+                del last[other]
+            elif broken != _NOTHING:
+                why = broken
+        last[op] = None
         return why
 
     def _join(self, one: ir.Operation, op: ir.Operation, is_asked: bool = False) -> str | None:
-        """Let the kernels of two maps be one; or why they are none, empty if for no reason."""
-        here, now = sorted((self._at[one], self._at[op]))
-        first, last = ([*map(self._map, self._kernel(k).members)] for k in (here, now))
-        why = self._why_apart(first, last) or (None if is_asked else self._why_not(first, last))
+        """Let the kernels of two maps be one; or why they are none."""
+        first_at, last_at = sorted((self._at[one], self._at[op]))
+        pair = _Pair(self._of(first_at), self._of(last_at), first_at, last_at)
+        why = self._why_apart(pair) or (None if is_asked else self._why_not(pair))
         if why is not None:
             return why
-        place = self._place(_Pair(first, last, here, now), is_asked)
+        place = self._place(pair)
+        if place is None and is_asked:
+            place = self._legal_place(pair)
         if place is None:
             return "what is computed between needs one, or a tensor would be kept for longer"
-        at = self._kernel(place).place
-        members = sorted((m.op for m in (*first, *last)), key=self.table.position.__getitem__)
-        self._at.update(dict.fromkeys(members, place))
-        self.kernels[here] = self.kernels[now] = None
-        inside = inside_of(members, self.table)
-        self.kernels[place] = Kernel(tuple(members), inside=inside, at=at)
+        self._put(pair, place)
         return None
+
+    def _put(self, pair: _Pair, place: int) -> None:
+        """One kernel in the place of two."""
+        at = self._kernel(place).place
+        maps = self._together(pair)
+        members = tuple(m.op for m in maps.members)
+        self._at.update(dict.fromkeys(members, place))
+        for gone in pair.first_at, pair.last_at:
+            self.kernels[gone] = None
+            self._maps.pop(gone, None)
+        self.kernels[place] = Kernel(members, at=at)
+        self._maps[place] = maps
 
     # ---- which -----------------------------------------------------------------------------------
 
-    def _place(self, pair: _Pair, is_asked: bool) -> int | None:
-        """Where two kernels are one, in the order of kernels; None where they cannot."""
-        if self._may_sink(pair) and (is_asked or not self._is_worse(pair, pair.now)):
-            return pair.now
-        if self._may_rise(pair) and (is_asked or not self._is_worse(pair, pair.here)):
-            return pair.here
+    def _place(self, pair: _Pair) -> int | None:
+        """Where two kernels are one, in the order of kernels; None where they should not be."""
+        if self._holds_more(pair):
+            return None
+        if self._may_sink(pair) and not self._is_kept(pair) and not self._copies(pair, False):
+            return pair.last_at
+        if self._may_rise(pair) and not self._is_early(pair) and not self._copies(pair, True):
+            return pair.first_at
         return None
 
-    def _is_worse(self, pair: _Pair, place: int) -> bool:
-        is_longer = self._is_kept(pair) if place == pair.now else self._is_early(pair)
-        return is_longer or self._copies({m.op for m in (*pair.first, *pair.last)}, place)
+    def _legal_place(self, pair: _Pair) -> int | None:
+        """The same, whatever it costs; None where they cannot be one."""
+        if self._may_sink(pair):
+            return pair.last_at
+        return pair.first_at if self._may_rise(pair) else None
 
-    def _why_apart(self, first: Sequence[_Map], last: Sequence[_Map]) -> str | None:
+    def _why_apart(self, pair: _Pair) -> str | None:
         """Why maps can be no kernel, whatever is computed between; None where they can."""
-        if first[0].box != last[0].box:
+        first, last = pair.first, pair.last
+        own = first.members[0].write
+        if first.members[0].box != last.members[0].box:
             return "they have other points, or write other elements"
-        made = {_Read(m.result, m.write) for m in first}
-        tensors = {m.result for m in first}
-        if any(self._named(r.tensor) in tensors and r not in made for m in last for r in m.reads):
+        if any(
+            self._named(r.tensor) in first.results and r != _Read(self._named(r.tensor), own)
+            for r in last.reads
+        ):
             return "it reads another element than that of its point"
         return None
 
-    def _why_not(self, first: Sequence[_Map], last: Sequence[_Map]) -> str | None:
-        points = prod(self.table.equations[first[0].op].extents)
-        known = {r for m in first for r in m.reads} | {_Read(m.result, m.write) for m in first}
-        common = [r for m in last for r in m.reads if r in known]
+    def _why_not(self, pair: _Pair) -> str | None:
+        first, last = pair.first, pair.last
+        points = prod(self.table.equations[first.members[0].op].extents)
+        common = [r for r in last.reads if r in first.reads or r.tensor in first.results]
         if points > FEW and all(prod(shape_of(r.tensor)) < points for r in common):
-            return ""
-        tensors = {r.tensor for m in (*first, *last) for r in (*m.reads, _Read(m.result, m.write))}
-        body = sum(m.operations for m in (*first, *last))
-        if body > MOST_OPERATIONS or (points > FEW and len(tensors) > MOST_TENSORS):
-            return "a loop has so many operations, and reads and writes so many tensors"
+            return _NOTHING
+        if first.operations + last.operations > MOST_OPERATIONS:
+            return _TOO_MUCH
+        reads = {r.tensor for r in first.reads | last.reads if r.tensor not in first.results}
+        most = MOST_TENSORS if points > FEW else MOST_SMALL
+        if len(reads) + len(self._stored(pair)) > most:
+            return _TOO_MUCH
         return None
+
+    def _stored(self, pair: _Pair) -> set[ir.Value]:
+        """The results of two kernels that others read, if they are one."""
+        ours = pair.ops
+        return {
+            v for v in pair.first.stored | pair.last.stored
+            if v in self._results or not self._readers.get(v, set()) <= ours
+        }  # fmt: skip
 
     def _may_sink(self, pair: _Pair) -> bool:
         """Whether what reads results of the first kernel is behind the second one, or in both."""
-        ours = {m.op for m in (*pair.first, *pair.last)}
-        readers = {r for m in pair.first for r in self._readers.get(m.result, ())} - ours
-        return all(self._at[r] > pair.now for r in readers)
+        readers = {r for v in pair.first.stored for r in self._readers.get(v, ())}
+        return all(self._at[r] > pair.last_at for r in readers - pair.ops)
 
     def _may_rise(self, pair: _Pair) -> bool:
         """Whether all that the second kernel uses is there at the first one, or made in them."""
-        ours = {m.op for m in (*pair.first, *pair.last)}
-        position, place = self.table.position, self._kernel(pair.here).place
-        makers = {defining(v) for m in pair.last for v in self._used(m.op)}
+        position, place = self.table.position, self._kernel(pair.first_at).place
+        used = {v for m in pair.last.members for v in (*self._used(m.op), *captured(m.op))}
         return all(
-            self._at[maker] < pair.here if maker in self._at else position[maker] < position[place]
-            for maker in makers - ours
+            self._at[maker] < pair.first_at
+            if maker in self._at
+            else position[maker] < position[place]
+            for maker in {defining(v) for v in used} - pair.ops
             if maker is not None and maker.name != "tensor.empty"
         )
 
+    def _holds_more(self, pair: _Pair) -> bool:
+        """Whether a temporary ends with the first kernel in whose memory a result of the second
+        one could be, and cannot be in that of a kernel of both: this reads elsewhere in it, or
+        other types."""
+        if not any(self._is_temporary(v) for v in pair.last.stored & self._stored(pair)):
+            return False
+        types = {m.result.type for m in pair.first.members}
+        own = pair.first.members[0].write
+        return any(
+            self._is_temporary(v)
+            and prod(shape_of(v)) > LIGHT
+            and self._last_reader(v) == pair.first_at
+            and (r.at != own or v.type not in types)
+            for r in pair.first.reads for v in [self._named(r.tensor)]
+        )  # fmt: skip
+
+    def _last_reader(self, value: ir.Value) -> int:
+        return max(self._at[reader] for reader in self._readers[value])
+
     def _is_kept(self, pair: _Pair) -> bool:
         """Whether a temporary would be kept for longer, if what reads it moved down."""
-        reads = {self._named(r.tensor) for m in pair.first for r in m.reads}
-        last = (max(self._at[r] for r in self._readers[v]) for v in reads if self._is_temporary(v))
-        return any(k < pair.now for k in last) and self._is_work_between(pair)
+        reads = {self._named(r.tensor) for r in pair.first.reads}
+        last = (self._last_reader(v) for v in reads if self._is_temporary(v))
+        return any(k < pair.last_at for k in last) and self._is_work_between(pair)
 
     def _is_early(self, pair: _Pair) -> bool:
         """Whether a temporary would be kept for longer, if what makes it moved up."""
-        return any(self._is_temporary(m.result) for m in pair.last) and self._is_work_between(pair)
+        return any(map(self._is_temporary, pair.last.stored)) and self._is_work_between(pair)
 
-    def _copies(self, joined: set[ir.Operation], place: int) -> bool:
+    def _copies(self, pair: _Pair, rises: bool) -> bool:
         """Whether a result would be written over an argument that is read later, or elsewhere."""
-        for argument, maker in self._taken.items():
-            readers = self._readers.get(argument, set())
-            if joined.isdisjoint({maker, *readers}):
-                continue
+        joined, place = pair.ops, pair.first_at if rises else pair.last_at
+        for argument in {a for op in joined for a in self._touched.get(op, ())}:
+            maker = self._taken[argument]
             where = place if maker in joined else self._at[maker]
-            for reader in readers - {maker}:
+            for reader in self._readers.get(argument, set()) - {maker}:
                 its = place if reader in joined else self._at[reader]
                 if its > where or (its == where and not self._reads_own(reader, argument)):
                     return True
         return False
 
     def _reads_own(self, op: ir.Operation, tensor: ir.Value) -> bool:
-        this = self._map(op)
-        return all(r.at == this.write for r in this.reads if r.tensor == tensor)
+        reads = self._reads(op)
+        own = op.attributes["write"]
+        return all(r.at == own for r in reads if self._named(r.tensor) == tensor)
 
     def _is_temporary(self, value: ir.Value) -> bool:
         return defining(value) in self._at and value not in self._results
 
     def _is_work_between(self, pair: _Pair) -> bool:
-        between = [k for k in self.kernels[pair.here + 1 : pair.now] if k is not None]
+        between = [k for k in self.kernels[pair.first_at + 1 : pair.last_at] if k is not None]
         equations = self.table.equations
         return any(
             op not in equations or prod(equations[op].extents) > LIGHT
@@ -291,12 +384,27 @@ class _Order:
 
     # ---- what is read ----------------------------------------------------------------------------
 
-    def _map(self, op: ir.Operation) -> _Map:
-        if op not in self._maps:
-            maps = list(ir.ArrayAttr(op.attributes["reads"]))
-            reads = tuple(_Read(v, m) for v, m in zip(op.operands, maps, strict=False))
-            self._maps[op] = _Map(op, reads, len(op.regions[0].blocks[0].operations))
-        return self._maps[op]
+    def _of(self, place: int) -> _Maps:
+        """The maps of a kernel."""
+        if place not in self._maps:
+            (op,) = self._kernel(place).members
+            reads = self._reads(op)
+            result = frozenset(op.results)
+            this = _Map(op, reads, len(op.regions[0].blocks[0].operations))
+            self._maps[place] = _Maps((this,), frozenset(reads), result, result, this.operations)
+        return self._maps[place]
+
+    def _together(self, pair: _Pair) -> _Maps:
+        first, last = pair.first, pair.last
+        members = sorted((*first.members, *last.members), key=lambda m: self.table.position[m.op])
+        results = first.results | last.results
+        reads = frozenset(r for r in first.reads | last.reads if r.tensor not in results)
+        operations = first.operations + last.operations
+        return _Maps(tuple(members), reads, results, frozenset(self._stored(pair)), operations)
+
+    def _reads(self, op: ir.Operation) -> tuple[_Read, ...]:
+        maps = list(ir.ArrayAttr(op.attributes["reads"]))
+        return tuple(_Read(v, m) for v, m in zip(op.operands, maps, strict=False))
 
     def _used(self, op: ir.Operation) -> set[ir.Value]:
         return {self._named(v) for v in (*op.operands, *read_inside(op))}

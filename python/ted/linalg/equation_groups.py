@@ -147,6 +147,11 @@ def read_inside(op: ir.Operation) -> set[ir.Value]:
     }  # fmt: skip
 
 
+def captured(op: ir.Operation) -> set[ir.Value]:
+    """All values from outside that the body of an equation uses."""
+    return {v for v in operands_inside(op) if _is_outer(v, op)}
+
+
 def _is_outer(value: ir.Value, op: ir.Operation) -> bool:
     owner = value.owner
     maker = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
