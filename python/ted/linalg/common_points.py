@@ -324,7 +324,7 @@ class _Order:
         """Whether a temporary ends with the first kernel in whose memory a result of the second
         one could be, and cannot be in that of a kernel of both: this reads elsewhere in it, or
         other types."""
-        if not any(self._is_temporary(v) for v in pair.last.stored & self._stored(pair)):
+        if not any(map(self._is_temporary, pair.last.stored)):
             return False
         types = {m.result.type for m in pair.first.members}
         own = pair.first.members[0].write

@@ -67,6 +67,16 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[np.ndarray], int]] = {
     "halves": (halves, [array(3000, dtype="float16")], 3),
     "types": (mixed, [array(300), np.arange(300, dtype="int64")], 1),
     "other points": (shifted, [array(300)], 3),
+    "many of few numbers": (
+        lambda x: tuple(ted.sin(x * float(i)) for i in range(40)),
+        [array(4)],
+        1,
+    ),
+    "other shapes": (
+        lambda x: (ted.pad(ted.exp(x[:-1]), (0, 1)), ted.sin(x[:-1]), ted.cos(x[:-1])),
+        [array(300)],
+        2,
+    ),
     "a scalar": (lambda x: (ted.exp(x), ted.sin(x), ted.exp(x) * 2), [array()], 1),
 }
 
@@ -150,17 +160,43 @@ def test_no_temporary_lives_longer(monkeypatch: pytest.MonkeyPatch) -> None:
             assert together <= held(program, x, w)
 
 
-def test_what_ends_with_one_map_makes_room_for_the_next() -> None:
+def pipe(x: Any, y: Any) -> Any:
     """`a` is read backwards, so that the map that reads it cannot be in its place."""
+    for _ in range(3):
+        a = ted.tanh(x)
+        x = a[::-1] * x + ted.sum(a) * y
+    return x
 
-    def pipe(x: Any, y: Any) -> Any:
-        for _ in range(3):
-            a = ted.tanh(x)
-            x = a[::-1] * x + ted.sum(a) * y
-        return x
 
-    x, y = array(20_000), array(20_000)
-    assert held(pipe, x, y) < 3.5 * x.nbytes
+def other_types(x: Any, y: Any) -> Any:
+    """`t` is of 64 bits, and what reads it at its points of 32."""
+    t = ted.cumsum(x)
+    r = ted.cast(ted.exp(t / 1e4), "float32")
+    s = ted.sin(r)
+    return ted.sum(ted.cumsum(ted.cos(s))) * s[::-1] * r[::-1] + ted.sum(y)
+
+
+@pytest.mark.parametrize("fn", [pipe, other_types])
+def test_what_ends_with_one_map_makes_room_for_the_next(
+    fn: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compile_here(monkeypatch)
+    x, y = (array(20_000, dtype="float64") for _ in "xy")
+    together = held(fn, x, y)
+    with mock.patch.object(common_points, "MOST_OPERATIONS", 0):
+        assert together <= held(fn, x, y)
+
+
+def test_what_is_small_need_not_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_here(monkeypatch)
+    small, large = ((array(n), array(n)) for n in (500, 20_000))
+    counts = [kernels(ted.function(pipe, target=CPU).compiled(*a)) for a in (small, large)]
+    assert counts[0] < counts[1]
+
+
+def test_a_number_that_both_read_is_not_much_in_common() -> None:
+    f = ted.function(lambda x, y, s: (ted.exp(x) * s, ted.sin(y) * s), target=CPU)
+    assert kernels(f.compiled(array(300), array(300), array())) == 2
 
 
 def points(number: int, rest: str = "") -> str:

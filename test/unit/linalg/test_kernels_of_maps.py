@@ -20,8 +20,10 @@ SETS = """
 #some = affine_set<(i) : (i - 5 >= 0)>
 #both = affine_set<(i, j) : (0 == 0)>
 #i = affine_map<(i) -> (i)>
+#next = affine_map<(i) -> (i + 1)>
 #odd = affine_map<(i) -> (i mod 7)>
 #back = affine_map<(i) -> (-i + 1999)>
+#inner = affine_set<(i, j) : (j - 1 >= 0)>
 #ij = affine_map<(i, j) -> (i, j)>
 #ji = affine_map<(i, j) -> (j, i)>
 """
@@ -106,6 +108,10 @@ APART: dict[str, tuple[str, str]] = {
         program("q", EXP, compute("q", "x@i y@i", init="p", domain="some")),
         "it is computed or read under a condition",
     ),
+    "starts from an argument": (
+        program("p q", EXP, compute("q", "p@i x@i", init="y")),
+        "it is what another one starts from, or starts from it",
+    ),
     "starts another": (
         program("p q", EXP, compute("q", "p@i x@i"), compute("r", "x@i", init="q")),
         "it is what another one starts from, or starts from it",
@@ -161,6 +167,14 @@ def between(reads: str) -> str:
 
 HEAVY, LIGHT = between("p@back"), compute("k", "p@back", extents="1000")
 
+AT_DATA = compute(
+    "k", "y@i", extents="1500",
+    body=f"""%n = "ted.index"() {{dim = 0 : i64}} : () -> index
+    %true = arith.constant true
+    %v = "ted.load"(%p, %true, %n) {{mode = "unchecked"}} : ({LINE}, i1, index) -> f32
+    %u = arith.addf %a0, %v : f32""",
+)  # fmt: skip
+
 ORDERS: dict[str, tuple[str, list[str]]] = {
     # What stands between reads the first one, so that the second one rises.
     "rises": (program("p k q", EXP, HEAVY, compute("q", "x@i")), ["p q", "k"]),
@@ -192,6 +206,16 @@ ORDERS: dict[str, tuple[str, list[str]]] = {
         program("p k r", EXP, LIGHT, compute("q", "x@i"), compute("r", "q@back")),
         ["p q", "k", "r"],
     ),
+    "written elsewhere": (
+        program(
+            "p q", compute("p", "x@i", extents="1999", init="filled"),
+            compute("q", "x@i", extents="1999", init="filled", write="next"),
+        ),
+        ["p", "q"],
+    ),
+    "read at data between": (
+        program("p k q", EXP, AT_DATA, compute("q", "x@i k@i")), ["p", "k", "q"]
+    ),
     "nothing in common": (program("p q", EXP, compute("q", "y@i")), ["p", "q"]),
     "a name between": (
         program(
@@ -203,10 +227,17 @@ ORDERS: dict[str, tuple[str, list[str]]] = {
     # What ends with `p` makes room for `q`, as `p` reads it backwards.
     "room for another": (
         program(
-            "r", compute("t", "y@back"), compute("p", "t@back"), compute("q", "p@i"),
-            compute("r", "q@back p@back"),
+            "r", compute("t", "y@back", extents="1500"), compute("p", "t@back"),
+            compute("q", "p@i"), compute("r", "q@back p@back"),
         ),
         ["t", "p", "q", "r"],
+    ),
+    "room that is needed later": (
+        program(
+            "r k", compute("t", "y@back", extents="1500"), compute("p", "t@back"),
+            compute("q", "p@i"), between("t@back"), compute("r", "q@back p@back"),
+        ),
+        ["t", "p q", "k", "r"],
     ),
     "no room for another": (
         program(
@@ -254,6 +285,26 @@ def test_a_written_choice_is_built_as_it_was_made() -> None:
     assert kernels(asked) == ["p q", "k"]
 
 
+def test_what_is_asked_for_is_one_whatever_it_holds() -> None:
+    lines = [
+        compute("t", "y@back", extents="1500"), compute("p", "t@back", more=WISH.format(1)),
+        compute("q", "p@i", more=WISH.format(1)), compute("r", "q@back p@back"),
+    ]  # fmt: skip
+    assert kernels(program("r", *lines)) == ["t", "p q", "r"]
+
+
+def test_rows_that_are_read_under_a_condition_share_their_loop() -> None:
+    lines = [
+        compute("p", "x@ij", extents="64, 64", write="ij"),
+        compute("q", "p@ij x@ij", extents="64, 64", write="ij", guard="inner"),
+    ]
+    text = program("p q", *lines, of=SQUARE)
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        (kernel,) = decided(module).kernels
+        assert (names(kernel.members), kernel.is_of_points) == ("p q", False)
+
+
 TAKEN: dict[str, tuple[str, list[str]]] = {
     "own elements": (
         program("p q", compute("p", "x@i y@i"), compute("q", "x@i z@i"), in_place="0, 1"), ["p q"]
@@ -265,7 +316,7 @@ TAKEN: dict[str, tuple[str, list[str]]] = {
     # In the place of `r`, `p` would read what `q` has written over.
     "would be read later": (
         program(
-            "p q r", compute("p", "x@back y@i"), compute("q", "x@i z@i"), between("q@back"),
+            "p q r k", compute("p", "x@back y@i"), compute("q", "x@i z@i"), between("q@back"),
             compute("r", "y@i k@i"), in_place="0, 1",
         ),
         ["p", "q", "k", "r"],
@@ -279,7 +330,8 @@ def test_no_argument_is_copied_that_a_result_is_written_over(name: str) -> None:
     assert kernels(text) == expected
     with make_context(), ir.Location.unknown():
         module = emitted(text)
-        assert not operations(module, "memref.copy")
+        assert not operations(module, "memref.copy", "memref.alloc", "linalg.copy")
+        assert len(operations(module, "linalg.generic")) == len(expected)
 
 
 def test_kernels_have_a_limit() -> None:
