@@ -309,6 +309,9 @@ TAKEN: dict[str, tuple[str, list[str]]] = {
     "own elements": (
         program("p q", compute("p", "x@i y@i"), compute("q", "x@i z@i"), in_place="0, 1"), ["p q"]
     ),
+    "own elements, written by the first": (
+        program("p q", compute("p", "x@i y@i"), compute("q", "x@i z@i"), in_place="0, 0"), ["p q"]
+    ),
     "elsewhere, in the same kernel": (
         program("p q", compute("p", "x@back y@i"), compute("q", "x@i y@i"), in_place="0, 1"),
         ["p", "q"],
@@ -341,3 +344,29 @@ def test_kernels_have_a_limit() -> None:
     assert [len(k) for k in found] == [15, 15, 10]
     for before, after in pairwise(found):
         assert int(before[-1][1:]) + 1 == int(after[0][1:])
+
+
+COPIED: dict[str, tuple[str, list[str]]] = {
+    "read elsewhere": (
+        program(
+            "p q", compute("p", "x@back y@i", more=WISH.format(1)),
+            compute("q", "x@i y@i", more=WISH.format(1)), in_place="0, 1",
+        ),
+        ["p q"],
+    ),
+    "filled in front of the kernel": (
+        program(
+            "p q", compute("p", "x@i y@i", extents="1999"),
+            compute("q", "x@i z@i", extents="1999", init="filled"), in_place="0, 1",
+        ),
+        ["p q"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_an_argument_is_copied_that_is_written_before_it_is_read(name: str) -> None:
+    text, expected = COPIED[name]
+    assert kernels(text) == expected
+    with make_context(), ir.Location.unknown():
+        assert len(operations(emitted(text), "memref.alloc")) == 1
