@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import count, islice
 from math import prod
 from typing import NamedTuple
 
@@ -39,7 +39,6 @@ MOST_TRIED = 16  # kernels over the same points, the last ones
 FEW = 64  # points, which take less time than to begin with them
 LIGHT = 1 << 10  # points of what may stand between, as it moves little memory
 
-
 _NOTHING = "nothing over its points has anything in common with it"
 _TOO_MUCH = "a loop has so many operations, and reads and stores so many tensors"
 
@@ -57,40 +56,25 @@ class _Read(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Map:
-    """An equation with all that it reads."""
-
-    op: ir.Operation
-    reads: tuple[_Read, ...]
-    operations: int
-
-    @property
-    def result(self) -> ir.Value:
-        return self.op.results[0]
-
-    @property
-    def write(self) -> ir.Attribute:
-        return self.op.attributes["write"]
-
-    @property
-    def box(self) -> tuple[object, ...]:
-        """Equal for maps over the same points, which write the same elements."""
-        return self.op.attributes["extents"], self.write, tuple(shape_of(self.result))
-
-
-@dataclass(frozen=True, eq=False)
 class _Maps:
     """A kernel of maps in order: what it reads that others make, and makes that others read."""
 
-    members: tuple[_Map, ...]
+    members: tuple[ir.Operation, ...]
     reads: frozenset[_Read]
     results: frozenset[ir.Value]
     stored: frozenset[ir.Value]
     operations: int
 
     @property
-    def ops(self) -> set[ir.Operation]:
-        return {m.op for m in self.members}
+    def write(self) -> ir.Attribute:
+        """Where all of them write."""
+        return self.members[0].attributes["write"]
+
+    @property
+    def box(self) -> tuple[object, ...]:
+        """Equal for maps over the same points, which write the same elements."""
+        first = self.members[0]
+        return first.attributes["extents"], self.write, tuple(shape_of(first.results[0]))
 
 
 class _Pair(NamedTuple):
@@ -103,7 +87,7 @@ class _Pair(NamedTuple):
 
     @property
     def ops(self) -> set[ir.Operation]:
-        return self.first.ops | self.last.ops
+        return {*self.first.members, *self.last.members}
 
 
 def why_no_map(op: ir.Operation, table: Candidates) -> str | None:
@@ -190,11 +174,10 @@ class _Order:
 
     def finished(self) -> list[Kernel]:
         """The kernels that there are now."""
-        found = [kernel for kernel in self.kernels if kernel is not None]
         return [
             replace(k, inside=inside_of(k.members, self.table)) if k.is_of_points else k
-            for k in found
-        ]
+            for k in self.kernels if k is not None
+        ]  # fmt: skip
 
     def join_all(self, members: Sequence[ir.Operation]) -> None:
         """Join what is asked for.
@@ -212,9 +195,8 @@ class _Order:
     def join(self, op: ir.Operation) -> str:
         """Join a map with what is before it, the last ones first; or why with none."""
         why = _NOTHING
-        (this,) = self._of(self._at[op]).members
-        last = self._last.setdefault(this.box, {})
-        for other in list(last)[: -MOST_TRIED - 1 : -1]:
+        last = self._last.setdefault(self._of(self._at[op]).box, {})
+        for other in list(islice(reversed(last), MOST_TRIED)):
             broken = self._join(other, op)
             if broken is None:
                 del last[other]
@@ -230,9 +212,9 @@ class _Order:
         why = self._why_apart(pair) or (None if is_asked else self._why_not(pair))
         if why is not None:
             return why
-        place = self._place(pair)
+        place = next((k for k in self._places(pair) if not self._is_worse(pair, k)), None)
         if place is None and is_asked:
-            place = self._legal_place(pair)
+            place = next(self._places(pair), None)
         if place is None:
             return "what is computed between needs one, or a tensor would be kept for longer"
         self._put(pair, place)
@@ -242,40 +224,35 @@ class _Order:
         """One kernel in the place of two."""
         at = self._kernel(place).place
         maps = self._together(pair)
-        members = tuple(m.op for m in maps.members)
-        self._at.update(dict.fromkeys(members, place))
+        self._at.update(dict.fromkeys(maps.members, place))
         for gone in pair.first_at, pair.last_at:
             self.kernels[gone] = None
             self._maps.pop(gone, None)
-        self.kernels[place] = Kernel(members, at=at)
+        self.kernels[place] = Kernel(maps.members, at=at)
         self._maps[place] = maps
 
     # ---- which -----------------------------------------------------------------------------------
 
-    def _place(self, pair: _Pair) -> int | None:
-        """Where two kernels are one, in the order of kernels; None where they should not be."""
-        if self._holds_more(pair):
-            return None
-        if self._may_sink(pair) and not self._is_kept(pair) and not self._copies(pair, False):
-            return pair.last_at
-        if self._may_rise(pair) and not self._is_early(pair) and not self._copies(pair, True):
-            return pair.first_at
-        return None
-
-    def _legal_place(self, pair: _Pair) -> int | None:
-        """The same, whatever it costs; None where they cannot be one."""
+    def _places(self, pair: _Pair) -> Iterator[int]:
+        """Where two kernels can be one, in the order of kernels."""
         if self._may_sink(pair):
-            return pair.last_at
-        return pair.first_at if self._may_rise(pair) else None
+            yield pair.last_at
+        if self._may_rise(pair):
+            yield pair.first_at
+
+    def _is_worse(self, pair: _Pair, place: int) -> bool:
+        """Whether one kernel there holds more, or copies what two do not."""
+        is_longer = self._is_kept if place == pair.last_at else self._is_early
+        return is_longer(pair) or self._copies(pair, place) or self._holds_more(pair)
 
     def _why_apart(self, pair: _Pair) -> str | None:
         """Why maps can be no kernel, whatever is computed between; None where they can."""
         first, last = pair.first, pair.last
-        own = first.members[0].write
-        if first.members[0].box != last.members[0].box:
+        if first.box != last.box:
             return "they have other points, or write other elements"
         if any(
-            self._named(r.tensor) in first.results and r != _Read(self._named(r.tensor), own)
+            self._named(r.tensor) in first.results
+            and (r.tensor not in first.results or r.at != first.write)
             for r in last.reads
         ):
             return "it reads another element than that of its point"
@@ -283,7 +260,7 @@ class _Order:
 
     def _why_not(self, pair: _Pair) -> str | None:
         first, last = pair.first, pair.last
-        points = prod(self.table.equations[first.members[0].op].extents)
+        points = prod(self.table.equations[first.members[0]].extents)
         common = [r for r in last.reads if r in first.reads or r.tensor in first.results]
         if points > FEW and all(prod(shape_of(r.tensor)) < points for r in common):
             return _NOTHING
@@ -311,7 +288,7 @@ class _Order:
     def _may_rise(self, pair: _Pair) -> bool:
         """Whether all that the second kernel uses is there at the first one, or made in them."""
         position, place = self.table.position, self._kernel(pair.first_at).place
-        used = {v for m in pair.last.members for v in (*self._used(m.op), *captured(m.op))}
+        used = {u for op in pair.last.members for v in captured(op) for u in (v, self._named(v))}
         return all(
             self._at[maker] < pair.first_at
             if maker in self._at
@@ -326,13 +303,12 @@ class _Order:
         other types."""
         if not any(map(self._is_temporary, pair.last.stored)):
             return False
-        types = {m.result.type for m in pair.first.members}
-        own = pair.first.members[0].write
+        types = {v.type for v in pair.first.results}
         return any(
             self._is_temporary(v)
             and prod(shape_of(v)) > LIGHT
             and self._last_reader(v) == pair.first_at
-            and (r.at != own or v.type not in types)
+            and (r.at != pair.first.write or v.type not in types)
             for r in pair.first.reads for v in [self._named(r.tensor)]
         )  # fmt: skip
 
@@ -349,9 +325,9 @@ class _Order:
         """Whether a temporary would be kept for longer, if what makes it moved up."""
         return any(map(self._is_temporary, pair.last.stored)) and self._is_work_between(pair)
 
-    def _copies(self, pair: _Pair, rises: bool) -> bool:
+    def _copies(self, pair: _Pair, place: int) -> bool:
         """Whether a result would be written over an argument that is read later, or elsewhere."""
-        joined, place = pair.ops, pair.first_at if rises else pair.last_at
+        joined = pair.ops
         for argument in {a for op in joined for a in self._touched.get(op, ())}:
             maker = self._taken[argument]
             where = place if maker in joined else self._at[maker]
@@ -362,9 +338,8 @@ class _Order:
         return False
 
     def _reads_own(self, op: ir.Operation, tensor: ir.Value) -> bool:
-        reads = self._reads(op)
         own = op.attributes["write"]
-        return all(r.at == own for r in reads if self._named(r.tensor) == tensor)
+        return all(r.at == own for r in self._reads(op) if self._named(r.tensor) == tensor)
 
     def _is_temporary(self, value: ir.Value) -> bool:
         return defining(value) in self._at and value not in self._results
@@ -388,15 +363,14 @@ class _Order:
         """The maps of a kernel."""
         if place not in self._maps:
             (op,) = self._kernel(place).members
-            reads = self._reads(op)
             result = frozenset(op.results)
-            this = _Map(op, reads, len(op.regions[0].blocks[0].operations))
-            self._maps[place] = _Maps((this,), frozenset(reads), result, result, this.operations)
+            size = len(op.regions[0].blocks[0].operations)
+            self._maps[place] = _Maps((op,), frozenset(self._reads(op)), result, result, size)
         return self._maps[place]
 
     def _together(self, pair: _Pair) -> _Maps:
         first, last = pair.first, pair.last
-        members = sorted((*first.members, *last.members), key=lambda m: self.table.position[m.op])
+        members = sorted(pair.ops, key=self.table.position.__getitem__)
         results = first.results | last.results
         reads = frozenset(r for r in first.reads | last.reads if r.tensor not in results)
         operations = first.operations + last.operations

@@ -33,12 +33,12 @@ BODIES = {1: "%u = math.exp %a0 : f32", 2: "%u = arith.mulf %a0, %a1 : f32"}
 
 def compute(
     name: str, reads: str, *, write: str = "i", init: str = "e", domain: str = "all",
-    extents: str = "2000", kinds: str = "", guard: str = "", body: str = "", more: str = "",
+    extents: str = "2000", guard: str = "", body: str = "", more: str = "",
 ) -> str:  # fmt: skip
     """An equation; `reads` are tensors with their maps: `x@i p@back`."""
     pairs = [read.split("@") for read in reads.split()]
     of = SQUARE if "," in extents else LINE
-    kinds = kinds or ", ".join('"parallel"' for _ in extents.split(","))
+    kinds = ", ".join('"parallel"' for _ in extents.split(","))
     every = "both" if "," in extents else "all"
     args = ", ".join(f"%a{k}: f32" for k, _ in enumerate(pairs))
     return f"""
@@ -85,7 +85,6 @@ def kernels(text: str) -> list[str]:
 
 
 EXP, PRODUCT = compute("p", "x@i"), compute("q", "p@i x@i")
-SECOND = "%u = arith.addf %a0, %a0 : f32"
 
 APART: dict[str, tuple[str, str]] = {
     "a guard": (
